@@ -41,6 +41,7 @@ class Arrival:
         self._saved: dict[str, KnownKey] = {}
         self._ids: dict[tuple[str, str], str] = {}
         self._conflicts: list[tuple[str, str, str]] = []
+        self._labels: dict[str, str] = {}  # of authors, as sources name them
         self._items: list[MemoryItem] = []
         self._withheld: dict[str, tuple[str, tuple[str, ...]]] = {}
         self._freed: list[str] = []
@@ -124,6 +125,8 @@ class Arrival:
             if verdict.forced_non_injectable:
                 self._policy.hold(item, verdict)
                 held |= {finding.rule for finding in verdict.findings} or {"policy"}
+            if there is None:
+                self._name_author(item, one)
         elif "held" in one.wrote:  # what policy found in these words it finds still
             held |= set(one.wrote["held"][1]) - set(merge.BY_OTHERS)
         self._settle_standing(item, there, held)
@@ -181,12 +184,19 @@ class Arrival:
         """Where an item is from, as whoever said it has it, as far as he is trusted; and who that is."""
         kind, name, references = fields["source"]
         author = merge.author_of(min(one.state["born"]))
-        references = [*references, f"{FROM_REMOTE}{self.remote.name}/{self._who.get(author) or author}"]
         if author not in self.remote.mine and self.remote.trust != "high":
             kind = "chat" if kind.strip().lower() in _PERSON else kind
         if author not in self.remote.mine and self.remote.trust == "low":
             references = [*references, *source_trust.mark(kind, name, "remote")]
         return MemoryProvenance(kind, name, references, [], fields["made"])
+
+    def _name_author(self, item: MemoryItem, one: KnownKey) -> None:
+        """Say in an item's source from whom it came here. It is judged without: the names are few, and judged once."""
+        author = merge.author_of(min(one.state["born"]))
+        if author not in self._labels:
+            who = clean.one_line(self._who.get(author) or author, 40)
+            self._labels[author] = f"{FROM_REMOTE}{self.remote.name}/{author if self._policy.refuses(who) else who}"
+        item.provenance.chunk_ids = [*item.provenance.chunk_ids, self._labels[author]]
 
     def _settle_standing(self, item: MemoryItem, there: MemoryItem | None, held: set[str]) -> None:
         """Withhold an item, or let go one that only the remote withheld."""
@@ -231,6 +241,7 @@ class Arrival:
             verdict = self._policy.judge(item)
             if verdict.rejected:
                 continue
+            self._name_author(item, one)
             held = set(row.held) | {finding.rule for finding in verdict.findings if verdict.forced_non_injectable}
             self._settle_standing(item, None, held)
             self._items.append(item)

@@ -170,6 +170,8 @@ def _maximal(entries: dict[str, Any]) -> dict[str, Any]:
 
 def _first(name: str, values: list[Any]) -> Any:
     """What machines that said the same mean together, as the store merges what it is told twice."""
+    if len(values) == 1:
+        return values[0]
     if name == "expires_at":  # the short life that one of them gave it must not end the other's
         return None if None in values else max(values)
     if name == "tier":

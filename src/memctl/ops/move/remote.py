@@ -22,6 +22,7 @@ _ACTIONS = Literal["list", "add", "status", "sync", "log", "verify", "compact", 
     access=CREATE,
     examples=(
         "memctl remote add home ~/Sync --trust high     # my two machines, through a folder that both have",
+        "memctl remote add team git@host:acme/widget.git  # through refs of its own in a git repository",
         "memctl remote sync --dry-run                   # what would leave, record by record",
         "memctl remote sync",
         "memctl remote status",
@@ -56,7 +57,7 @@ def remote(
         int, Arg("log: at most this many entries", "-n", "--limit", ge=1, le=10_000, aliases=("-k",))
     ] = 20,
 ) -> PlainResult:
-    """Share statements with other machines, through a folder that all of them have.
+    """Share statements with other machines, through a folder or a git repository that all of them have.
 
     What travels is the statements of the scopes that are named, never passages of documents, nor what policy holds
     back. What comes is judged by this store's policy, and stands under its author's name. Who changes the same text at

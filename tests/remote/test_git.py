@@ -1,0 +1,158 @@
+"""A git repository as a remote: refs of our own, which nobody sees who does not ask for them."""
+
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from homes import Home, exchange
+from memctl.remote.git import GitCarrier
+from support import run
+
+HUB = "hub.git"
+
+
+def git(*words: str, cwd: str = ".") -> str:
+    env = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
+    env |= {f"GIT_{who}_{what}": "t@example.org" for who in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")}
+    done = subprocess.run(["git", *words], cwd=cwd, env=env, capture_output=True, text=True, check=True)
+    return done.stdout
+
+
+def pair(*more: str) -> tuple[Home, Home]:
+    git("init", "--quiet", "--bare", HUB)
+    anna, bert = Home("anna"), Home("bert")
+    for one in (anna, bert):
+        one.join("--trust", "high", *more, url=HUB)
+    return anna, bert
+
+
+def refs() -> list[str]:
+    return git("for-each-ref", "--format=%(refname)", cwd=HUB).split()
+
+
+def test_statements_travel_through_refs_of_our_own() -> None:
+    anna, bert = pair()
+    said = anna.say("We deploy on Fridays.")
+    exchange(anna, bert)
+    bert.ok("edit", said, "--content", "We deploy on Mondays.")
+    exchange(bert, anna)
+    assert anna.texts() == bert.texts() == ["We deploy on Mondays."]
+    assert len(refs()) == 2
+    assert all(ref.startswith("refs/memctl/project/") for ref in refs())
+    git("clone", "--quiet", HUB, "clone")
+    assert git("for-each-ref", cwd="clone") == ""
+    assert bert.json("remote", "verify", "team")["status"] == "ok"
+
+
+def test_refs_that_a_mirror_deleted_are_published_again() -> None:
+    anna, bert = pair()
+    anna.say("We deploy on Fridays.")
+    exchange(anna, bert)
+    for ref in refs():
+        git("update-ref", "-d", ref, cwd=HUB)
+    exchange(anna, bert)
+    carl = Home("carl").join(url=HUB)
+    carl.sync()
+    assert carl.texts() == ["We deploy on Fridays."]
+
+
+def test_a_compacted_log_is_one_commit_without_the_past() -> None:
+    anna, bert = pair()
+    said = anna.say("We deploy on Fridays.")
+    anna.sync()
+    anna.ok("edit", said, "--content", "We deploy on Mondays.")
+    anna.sync()
+    (ref,) = refs()
+    assert git("rev-list", "--count", ref, cwd=HUB).strip() == "2"
+    anna.ok("remote", "compact", "team")
+    assert git("rev-list", "--count", ref, cwd=HUB).strip() == "1"
+    bert.sync()
+    assert bert.texts() == ["We deploy on Mondays."]
+    anna.say("Something new after that.")
+    exchange(anna, bert)
+    assert len(bert.texts()) == 2
+
+
+def test_nothing_new_is_one_connection(monkeypatch: pytest.MonkeyPatch) -> None:
+    anna, bert = pair()
+    anna.say("We deploy on Fridays.")
+    exchange(anna, bert)
+    asked: list[str] = []
+    call = GitCarrier._git
+
+    def noted(carrier: GitCarrier, *words: str, data: bytes = b"") -> bytes:
+        asked.append(words[0])
+        return call(carrier, *words, data=data)
+
+    monkeypatch.setattr(GitCarrier, "_git", noted)
+    bert.sync()
+    assert [word for word in asked if word in ("ls-remote", "fetch", "push")] == ["ls-remote"]
+
+
+def test_a_reader_without_the_right_to_write_reads() -> None:
+    anna, _ = pair()
+    anna.say("We deploy on Fridays.")
+    anna.sync()
+    hook = Path(HUB, "hooks", "pre-receive")
+    hook.write_text("#!/bin/sh\necho 'no writing' >&2\nexit 1\n")
+    hook.chmod(0o755)
+    ci = Home("ci").join("--read-only", url=HUB)
+    ci.say("Only here.")
+    ci.sync()
+    assert ci.texts() == ["Only here.", "We deploy on Fridays."]
+    writer = Home("writer").join(url=HUB)
+    writer.say("It wants to write.")
+    refused = writer.run("remote", "sync")
+    assert refused.code == 1
+    assert "team did not do this" in refused.notes
+    hook.unlink()
+    writer.sync()
+    assert "It wants to write." in writer.texts()
+    assert len(refs()) == 2
+
+
+def test_no_program_that_a_repository_names_is_run(scratch: Path) -> None:
+    git("init", "--quiet", "work")
+    marker = scratch / "ran"
+    for key in ("core.sshCommand", "core.fsmonitor", "credential.helper", "core.pager", "core.editor"):
+        git("config", key, f"!touch {marker}" if key == "credential.helper" else f"touch {marker}", cwd="work")
+    hooks = scratch / "work" / ".git" / "hooks"
+    hooks.mkdir(exist_ok=True)
+    for name in ("reference-transaction", "post-checkout", "pre-push", "post-merge"):
+        (hooks / name).write_text(f"#!/bin/sh\ntouch {marker}\n")
+        (hooks / name).chmod(0o755)
+    home = Home("anna")
+    for url in ("ext::sh -c touch% ran", "--upload-pack=touch ran", "-x", "fd::7", "ftp://host/x"):
+        assert run("remote", "add", "team", url, env=home.env, cwd="work").code == 1
+    git("init", "--quiet", "--bare", HUB)
+    home.join(url=HUB)
+    home.say("We deploy on Fridays.")
+    assert run("remote", "sync", env=home.env, cwd="work").code == 0
+    assert not marker.exists()
+
+
+def test_what_is_no_log_in_the_repository_is_passed_over() -> None:
+    anna, bert = pair()
+    anna.say("We deploy on Fridays.")
+    anna.sync()
+    (ref,) = refs()
+    blob = git("hash-object", "-w", "config", cwd=HUB).strip()
+    git("update-ref", f"refs/memctl/project/{'ee' * 6}", blob, cwd=HUB)
+    git("update-ref", "refs/memctl/project/strange", blob, cwd=HUB)
+    tree = git("ls-tree", ref, cwd=HUB)
+    assert len(tree.splitlines()) == 1
+    bert.sync()
+    assert bert.texts() == ["We deploy on Fridays."]
+
+
+def test_a_place_for_refs_that_a_host_lets_in() -> None:
+    git("init", "--quiet", "--bare", HUB)
+    anna = Home("anna").join(url=f"{HUB}#refs/heads/memory")
+    anna.say("We deploy on Fridays.")
+    anna.sync()
+    assert [ref.startswith("refs/heads/memory/project/") for ref in refs()] == [True]
+    bert = Home("bert").join(url=f"{HUB}#refs/heads/memory")
+    exchange(bert, anna)
+    assert bert.texts() == ["We deploy on Fridays."]

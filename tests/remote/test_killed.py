@@ -1,0 +1,122 @@
+"""An exchange that is killed at any statement or file: nothing is lost, and the next one ends where it would have."""
+
+import os
+import shutil
+import sqlite3
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from homes import SHARED, Home, exchange, homes
+from support import PATIENCE
+
+KILLED = 137
+#: Kill points of a quick run, evenly spread over all.
+QUICK_POINTS = 12
+
+
+def prepare() -> tuple[Home, Home]:
+    """Two stores with something to say to each other, as files that can be put back."""
+    anna, bert = homes("anna", "bert")
+    said = anna.say("We deploy on Fridays.", "--tags", "ops")
+    gone = anna.say("The cache lives in Redis.")
+    exchange(anna, bert)
+    anna.ok("edit", said, "--content", "We deploy on Mondays.")
+    anna.ok("purge", gone, "--yes")
+    anna.say("The API speaks JSON.")
+    anna.sync()
+    bert.ok("edit", said, "--content", "We deploy on Sundays.")
+    bert.say("The queue is RabbitMQ.")
+    for name in ("anna", "bert", SHARED):
+        shutil.copytree(name, f"before/{name}")
+    return anna, bert
+
+
+def put_back() -> None:
+    for name in ("anna", "bert", SHARED):
+        shutil.rmtree(name)
+        shutil.copytree(f"before/{name}", name)
+
+
+def killed_sync(home: Home, at: int) -> tuple[int, int]:
+    """Exchange in a child that dies at its step number `at` (0: never); its status, and how many steps it took."""
+    tally = Path("tally")
+    pid = os.fork()
+    if pid == 0:
+        count = _counter(at, tally)
+        connect, replace, fsync = sqlite3.connect, os.replace, os.fsync
+
+        def watched(*args: Any, **kwargs: Any) -> sqlite3.Connection:
+            conn: sqlite3.Connection = connect(*args, **kwargs)
+            conn.set_trace_callback(lambda _: count())
+            return conn
+
+        sqlite3.connect = watched  # type: ignore[assignment]
+        os.replace = lambda *given, **how: (count(), replace(*given, **how), count())[1]
+        os.fsync = lambda *given: (count(), fsync(*given))[1]
+        status = 99
+        try:
+            status = home.run("remote", "sync").code
+        finally:
+            os._exit(status)
+    status = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+    return status, len(tally.read_bytes())
+
+
+def _counter(at: int, tally: Path) -> Callable[[], None]:
+    log = os.open(tally, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
+    seen = 0
+
+    def count() -> None:
+        nonlocal seen
+        seen += 1
+        os.write(log, b".")
+        if seen == at:
+            os._exit(KILLED)
+
+    return count
+
+
+def sweep(points: int | None) -> None:
+    anna, bert = prepare()
+    status, steps = killed_sync(bert, 0)
+    assert status == 0
+    exchange(anna, bert)
+    wanted = anna.texts()
+    assert wanted == bert.texts()
+    assert len(wanted) == 4
+    for at in range(1, steps + 1, max(1, steps // points) if points else 1):
+        put_back()
+        assert killed_sync(bert, at)[0] == KILLED
+        assert bert.rows("PRAGMA integrity_check") == [("ok",)]
+        exchange(anna, bert)
+        assert (anna.texts(), bert.texts()) == (wanted, wanted), at
+        assert len(list(Path(SHARED, "memctl", "project").iterdir())) == 2, at
+        assert bert.json("remote", "verify", "team")["status"] == "ok", at
+
+
+def test_an_exchange_that_is_killed_goes_on() -> None:
+    sweep(QUICK_POINTS)
+
+
+@pytest.mark.slow
+def test_an_exchange_that_is_killed_anywhere_goes_on() -> None:
+    sweep(None)
+
+
+def test_two_processes_on_one_store_are_one_machine() -> None:
+    anna, bert = homes("anna", "bert")
+    for number in range(5):
+        anna.say(f"Fact number {number} is about topic {number}.")
+    line = [sys.executable, "-m", "memctl", "remote", "sync"]
+    started = [subprocess.Popen(line, env=os.environ | anna.env, stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
+               for _ in range(3)]  # fmt: skip
+    assert [one.wait(PATIENCE) for one in started] == [0, 0, 0]
+    exchange(anna, bert)
+    assert len(bert.texts()) == 5
+    assert len(list(Path(SHARED, "memctl", "project").iterdir())) == 1
+    assert bert.json("remote", "verify", "team")["status"] == "ok"
