@@ -42,12 +42,17 @@ def talk(server: Any, scenario: Scenario) -> Any:
     return _run(_inside(server), scenario)
 
 
-def talk_stdio(*argv: str, scenario: Scenario, env: Mapping[str, str] | None = None, errors: Any = None) -> Any:
-    """Run a conversation with `memctl serve ARGV` in a process of its own; its stderr goes to the file `errors`."""
+def talk_stdio(
+    *argv: str, scenario: Scenario, env: Mapping[str, str] | None = None, errors: Any = None, roots: Any = None
+) -> Any:
+    """Run a conversation with `memctl serve ARGV` in a process of its own; its stderr goes to the file `errors`.
+
+    roots  what the client answers with when it is asked for its roots; None: it has none
+    """
     command = StdioServerParameters(
         command=sys.executable, args=["-m", "memctl", "serve", *argv], env=dict(os.environ) | dict(env or {})
     )
-    return _run(_over(stdio_client(command, errlog=errors or sys.stderr)), scenario)
+    return _run(_over(stdio_client(command, errlog=errors or sys.stderr), roots), scenario)
 
 
 def talk_http(url: str, scenario: Scenario) -> Any:
@@ -77,7 +82,7 @@ async def _inside(server: Any) -> AsyncIterator[Any]:
 
 
 @asynccontextmanager
-async def _over(streams: AbstractAsyncContextManager[Any]) -> AsyncIterator[Any]:
-    async with streams as (read, write, *_), ClientSession(read, write) as session:
+async def _over(streams: AbstractAsyncContextManager[Any], roots: Any = None) -> AsyncIterator[Any]:
+    async with streams as (read, write, *_), ClientSession(read, write, list_roots_callback=roots) as session:
         await session.initialize()
         yield session

@@ -120,6 +120,7 @@ inject_text|string|the block; empty when nothing matches
 item_ids|array|ids of the items
 items|array|the items
 items_expired|integer|items that ran out
+palace_assigned|integer|merged items that took over a pin of their sources
 items_indexed|integer|items in the index
 items_merged|integer|items that were merged
 items_processed|integer|items that were looked at
@@ -213,6 +214,8 @@ session_id|string|the conversation
 sessions|array|the conversations
 settings|array|each setting: `key`, `value`, `origin`
 similar|array|each item that it nearly repeats or contradicts: `id`, `why`, and the `conflict`
+capture.candidates|integer|statements that were found in them, and are proposed
+capture.repeats|integer|what was found in them and is evidence of known statements
 similar.items|array|each item: `id`, `score` (0 to 1), `title`, `type`, `tier`
 similarity_score|number|how alike the texts are, 0 to 1
 skipped_conflict|integer|lines whose id is that of another item
@@ -343,6 +346,20 @@ promote.items|array|each item: `id`, `from_tier`, `to_tier`
 promote.released|integer|how many of them were raw
 purge.items|array|each tombstone: `id`, `source_id`, `purged_at`
 quarantine.action|string|release or purge
+corpora|array|each document set: `corpus_id`, `parent_corpus_id`, `doc_count`, `item_count` …
+corpus.corpus|object|the document set: `corpus_id`, `corpus_label`, `parent_corpus_id`, `doc_count`, `item_count` …
+corpus.created|boolean|whether it was new
+corpus.children|array|the versions that came after it
+corpus.documents|array|each document: of drift `path`, `change`, `was`; of show `path`, `sha256`, `passages`
+corpus.from|string|the earlier version
+corpus.to|string|the later version, or the folder
+corpus.added|integer|documents that only the later one has
+corpus.removed|any|documents that only the earlier one has; of remove, the document set
+corpus.changed|integer|documents with another content
+corpus.moved|integer|documents with the same content at another path
+corpus.unchanged|integer|documents that both have alike
+corpus.drift|number|the share of documents that were added, removed or changed
+corpus.folders|array|each folder: `path`, and how many documents of each change
 session.sessions|array|each session: its fields, and `days_inactive`; of a deletion, the ids
 session.title|string|what it is about
 session.items|array|what was said in it, newest first: `id`, `title`

@@ -31,8 +31,8 @@ class MemctlError(Exception):
         return slug_of(type(self))
 
     def advice(self) -> str:
-        """The hint with this error's fields filled in; empty when there is none."""
-        return self.hint.format_map(defaultdict(str, self.fields))
+        """The hint with this error's fields filled in, or the `remedy` that it was raised with; "" for neither."""
+        return str(self.fields.get("remedy") or self.hint.format_map(defaultdict(str, self.fields)))
 
     def as_dict(self) -> dict[str, str]:
         """The error as machines read it, on stderr and over MCP."""

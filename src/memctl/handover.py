@@ -69,6 +69,10 @@ def take_in(ctx: Context, client: "Client", event: "Event") -> Taken | None:
         taker.transcript(of_bytes(event.messages, session=event.session, cwd=event.folder))
     elif event.transcript and os.path.isfile(event.transcript):
         taker.file(event.transcript, form=client.name, cwd=event.folder)
+    if taker.taken.exchanges:
+        from memctl.reading.learning import learn
+
+        learn(ctx.db, ctx.policy, client.name, taker.taken.exchanges)
     return taker.taken
 
 

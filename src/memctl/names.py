@@ -17,7 +17,7 @@ FindingKind = Literal["secret", "injection", "instructional", "pii"]
 #: Who may see an answer (`memctl.policy.redaction`); S0, S2 and S3 are RAGIX's words for the same three.
 RedactionView = Literal["public", "internal", "full", "S0", "S2", "S3"]
 #: What items can be exported as; and what can be imported (`memctl.lifecycle.importers`).
-ExportFormat = Literal["jsonl", "markdown", "mcp-memory"]
+ExportFormat = Literal["jsonl", "markdown", "mcp-memory", "rules"]
 ImportFormat = Literal["jsonl", "store", "rekal", "mem-context", "mcp-memory", "markdown"]
 
 TIERS: tuple[str, ...] = args_of(Tier)

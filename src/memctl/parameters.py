@@ -115,6 +115,11 @@ class ReadRequest(Group):
             mcp="full"),
     ] = False  # fmt: skip
     embedder: ByMeaning = None
+    weigh: Annotated[
+        list[str] | None,
+        Arg("what newness, use, importance and validation count, this time: recency=0.3,use=0", "--weigh",
+            metavar="NAME=X,...", comma=True, mcp="full"),
+    ] = None  # fmt: skip
     redact: Annotated[RedactionView, Arg("who may see it; RAGIX says S0, S2, S3", "--redact", mcp=False)] = "full"
     below: str | None = None
 

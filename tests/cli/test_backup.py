@@ -118,6 +118,19 @@ def add_like(content: str) -> MemoryItem:
 # --- salvage -------------------------------------------------------------------------------------------------------
 
 
+def test_a_salvage_takes_away_what_a_killed_one_left(filled: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    names = ("memctl-salvage-old", "memctl-salvage-new", "others-old")
+    for name in names:
+        Path("tmp", name).mkdir(parents=True)
+        Path("tmp", name, "copy.db").write_bytes(b"")
+        if name.endswith("old"):
+            os.utime(Path("tmp", name), (1, 1))
+    monkeypatch.setattr("tempfile.tempdir", os.path.abspath("tmp"))
+    ok("salvage", STORE, "new.db")
+    assert sorted(os.listdir("tmp")) == sorted(names[1:])
+    assert texts_in("new.db") == sorted(filled)
+
+
 def page_size(path: str) -> int:
     size = int.from_bytes(Path(path).read_bytes()[16:18], "big")
     return 65536 if size == 1 else size

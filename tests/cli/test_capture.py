@@ -105,6 +105,12 @@ def test_without_a_path_the_sessions_of_this_project_are_taken_in() -> None:
     assert scopes["s-2"].startswith("elsewhere~")
 
 
+def test_a_conversation_that_leaves_the_project_stays_whole() -> None:
+    home(".claude/projects/x/s-1.jsonl", line("user", "Here.", 1) + line("user", "There.", 2, cwd="/elsewhere"))
+    ok("capture")
+    assert turns() == [("Here.", ""), ("There.", "")]
+
+
 def test_a_pipe_and_since_and_what_cannot_be_read() -> None:
     talk = "user: We use tabs.\nassistant: Noted.\n"
     assert ok("capture", "pipe", "--session", "x:1", stdin=talk).text == "x:1  1 turn(s)\n"
@@ -135,6 +141,13 @@ def test_copies_are_kept_for_their_owner_alone(tmp_path: Path) -> None:
     file.unlink()
     ok("archive-sessions", there)
     assert ok("capture", copy, "--json").json()["turns"] == 2
+
+
+def test_setup_offers_what_was_said_before_and_folders_are_read() -> None:
+    home(".claude/projects/x/s-1.jsonl", line("user", "Ours.", 1))
+    assert "1 past session(s) of this project" in run("setup", "claude", "--scope", "project").notes
+    assert ok("capture", os.path.expanduser("~/.claude"), "--json").json()["turns"] == 1
+    assert ok("capture", os.path.expanduser("~/.claude"), "--json").json()["turns"] == 0
 
 
 def test_no_network_is_used(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -117,6 +117,32 @@ def test_edit_changes_what_is_named(gateway: str) -> None:
     assert ok("edit", gateway, "--title", "Retries", "--json").json()["changed"] == []
 
 
+def test_an_end_ends_that_an_item_is_kept_for_good(gateway: str) -> None:
+    """What was said last counts, and `show` says one of the two."""
+    ok("retain", gateway, "keep")
+    done = ok("edit", gateway, "--expires", "3d", "--json").json()
+    assert done["changed"] == ["expires", "retention"]
+    assert "Retention" not in ok("show", gateway).text
+    ok("undo")
+    assert "kept for good" in ok("show", gateway).text
+    ok("edit", gateway, "--expires", "never")
+    assert "kept for good" in ok("show", gateway).text
+
+
+def test_what_was_purged_says_how_it_comes_back(gateway: str) -> None:
+    ok("purge", gateway, "--yes")
+    words = "The gateway retries twice."
+    said = run("remember", words)
+    assert (said.code, said.notes.splitlines()) == (
+        1,
+        [
+            "memctl: nothing was stored: it was purged, and is not stored again",
+            "hint: memctl remember --again stores it",
+        ],
+    )
+    ok("remember", words, "--again")
+
+
 def test_edit_of_the_text_keeps_the_index_right(gateway: str) -> None:
     ok("edit", gateway, "--content", "The turnstile opens at dawn.")
     assert "turnstile" in recalled("turnstile") and ok("search", "retries", "--json").json() == []

@@ -148,6 +148,23 @@ def test_the_hash_of_a_hook_is_the_one_that_codex_makes() -> None:
     assert checks("codex")["client_trust"][0] == "pass"
 
 
+def test_the_plugin_of_claude_code_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", f"{os.getcwd()}{os.pathsep}{os.environ['PATH']}")
+    settings = Path(os.environ["HOME"]) / ".claude" / "settings.json"
+    settings.parent.mkdir()
+    settings.write_text('{"enabledPlugins": {"other@x": true, "memctl@memctl": false}}')
+    assert checks("claude")["client_entry"][0] == "fail"
+    settings.write_text('{"enabledPlugins": {"memctl@memctl": true}}')
+    found = checks("claude")
+    assert found["client_entry"] == ("pass", "The plugin memctl@memctl brings the server and the hooks")
+    assert {found[name][0] for name in ("client_command", "client_handshake", "client_hooks")} == {"pass"}
+    assert "told twice" in ok("setup", "claude").notes
+    assert checks("claude")["client_plugin"][0] == "warn"
+    Path(".claude").mkdir()
+    Path(".claude/settings.json").write_text('{"enabledPlugins": {"memctl@memctl": false}}')
+    assert "client_plugin" not in checks("claude")
+
+
 def test_what_is_broken_is_named(command: list[str]) -> None:
     ok("setup", "claude")
     os.rename(command[0], "elsewhere")

@@ -93,6 +93,11 @@ DOORS: dict[str, Callable[[], list[Result]]] = {
         run("pull", stdin=proposal(provenance_hint={"source_kind": "doc", "source_id": TOKEN}))
     ],
     "pull a session": lambda: [run("pull", stdin="The zanzibar cache.", env={"MEMCTL_SESSION": TOKEN})],
+    "corpus": lambda: [
+        run("corpus", "register", TOKEN, "."),
+        run("corpus", "register", "zanzibar", ".", "--label", TOKEN),
+        run("corpus", "register", "zanzibar", ".", "--scope", TOKEN),
+    ],
     "session": lambda: [
         *(run("session", "start", "zanzibar", flag, TOKEN) for flag in ("--title", "--scope")),
         run("session", "start", f"zanzibar:{TOKEN}"),

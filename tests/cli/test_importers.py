@@ -184,6 +184,16 @@ def test_an_export_of_mem_context() -> None:
     assert links() == [("Short answers.", "supports", port.content)]
 
 
+def test_what_another_program_says_contradicts_is_a_conflict() -> None:
+    relations = [{"source_id": "m2", "target_id": one, "relation_type": "contradicts"} for one in ("m1", "m2")]
+    Path("export.json").write_text(json.dumps(MEM_CONTEXT | {"relations": relations}))
+    load("export.json")
+    (found,) = ok("conflicts", "--all-scopes", "--json").json()["conflicts"]
+    assert found["why"] == "somebody says so"
+    assert load("export.json")["imported"] == 0
+    assert ok("conflicts", "--all-scopes", "--json").json()["total"] == 1
+
+
 def test_an_export_of_mem_context_with_tags_that_are_none() -> None:
     memory = {"id": "m1", "content": "The port is 8080.", "type": "semantic", "tags": 5}
     Path("export.json").write_text(json.dumps({"_format": "mem-context-export/1", "memories": [memory]}))

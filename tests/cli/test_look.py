@@ -146,3 +146,12 @@ def test_a_file_that_is_no_store(argv: list[str]) -> None:
     done = run(*argv, "--db", "x.db")
     assert (done.code, done.out) == (2, b"")
     assert "is not a memctl store" in done.notes
+
+
+def test_a_list_counts_no_further_than_anybody_asks(monkeypatch: pytest.MonkeyPatch) -> None:
+    store(*(MemoryItem(content=f"Statement {number}.") for number in range(4)))
+    monkeypatch.setattr("memctl.ops.look.items.MOST_COUNTED", 2)
+    for argv in (("-n1",), ("-n1", "--passages")):
+        assert "[list] 1 of more than 2 items; -n lists more" in ok("list", *argv, "--db", "m.db").notes
+    assert "[list] 3 of more than 3 items; -n lists more" in ok("list", "-n3", "--db", "m.db").notes
+    assert ok("list", "-n4", "--db", "m.db").notes == ""

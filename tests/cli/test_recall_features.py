@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import embedders
-from memctl import MemoryStore
+from memctl import MemoryStore, ids
 from memctl.text.tokens import CHARS_PER_TOKEN
 from stores import change
 from support import ok, run
@@ -364,3 +364,21 @@ def test_a_block_changes_only_with_the_store() -> None:
     store(*({"id": f"MEM-{n}", "content": f"The gateway number {n} retries {n} times."} for n in range(6)))
     first = ok("recall", "gateway").text
     assert [ok("recall", "gateway").text for _ in range(3)] == [first] * 3
+
+
+def test_a_question_says_what_newness_and_use_count() -> None:
+    for name, days in (("old", 300), ("new", 0)):
+        made = ids.timestamp(ids.now_seconds() - days * 86_400)
+        store(
+            {"id": name, "content": f"The gateway retries: {'retries' * (name == 'old')} {name}.", "created_at": made}
+        )
+
+    def order(*argv: str) -> list[str]:
+        return [row["id"] for row in ok("search", "gateway retries", *argv, "--json").json()]
+
+    assert order("--weigh", "recency=0") == ["old", "new"]
+    assert order("--weigh", "recency=1,recency_days=10") == ["new", "old"]
+    assert ok("recall", "gateway retries", "--weigh", "recency=0").text.index("old") > 0
+    for wrong in ("recency", "recency=x", "words=1", "recency=2", "recency=nan", "=", "recency_days=0"):
+        said_of = run("search", "gateway", "--weigh", wrong)
+        assert (said_of.code, "--weigh" in said_of.notes) == (1, True), wrong

@@ -297,3 +297,25 @@ def test_the_json_is_one_object() -> None:
     assert list(done) == ["status", "dry_run", "scope", "command", "clients", "server"]
     assert done["server"]["tools"] == ["memory_recall"]
     assert json.dumps(done["clients"][0]["files"][0]["change"]) == '"created"'
+
+
+_PLAIN = {"memctl": {"command": "M", "args": ["serve"]}}
+
+
+@pytest.mark.parametrize(
+    ("name", "path", "expected"),
+    [
+        ("cursor", ".cursor/mcp.json", {"mcpServers": _PLAIN}),
+        ("vscode", ".config/Code/User/mcp.json", {"servers": {"memctl": {"type": "stdio", **_PLAIN["memctl"]}}}),
+        ("windsurf", ".codeium/windsurf/mcp_config.json", {"mcpServers": _PLAIN}),
+        ("zed", ".config/zed/settings.json", {"context_servers": _PLAIN}),
+        ("claude-desktop", ".config/Claude/claude_desktop_config.json", {"mcpServers": _PLAIN}),
+    ],
+)
+@pytest.mark.skipif(sys.platform != "linux", reason="the paths are those of Linux")
+def test_clients_that_cannot_run_here_get_what_their_vendors_document(
+    name: str, path: str, expected: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(handshake, "own_command", lambda: ["M"])
+    ok("setup", name)
+    assert json.loads((Path.home() / path).read_text()) == expected

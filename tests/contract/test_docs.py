@@ -135,6 +135,7 @@ JSON_OF = {
     "completion": "completion words ids",
     "shell-init": "shell-init fish",
     "session": "session list",
+    "corpus": "corpus list",
     "status": "status",
     "search": "search gateway",
     "list": "list --passages",

@@ -105,7 +105,9 @@ def test_candidates_and_health_are_answered() -> None:
     found = call("consolidation_candidates")
     assert {"to_extract", "to_merge", "to_archive", "to_decay", "prompt"} <= set(found)
     assert call("memory_health")["total_items"] == 1
-    built = call("memory_build_context", query="gateway", project="project", limit=5, w_fts=0.4, half_life=30)
+    built = call(
+        "memory_build_context", query="gateway", project="project", limit=5, w_fts=0.4, half_life=30, w_recency=0
+    )
     assert len(built["memories"]) == 1 and built["conflicts"] == [] and "1 memories" in built["timeline_summary"]
 
 

@@ -29,6 +29,7 @@ CALLS: dict[str, dict[str, Any]] = {
     "memory_sync": {"path": "docs"},
     "memory_inspect": {"path": "docs"},
     "memory_import": {"items": '[{"content": "An imported fact."}]'},
+    "memory_corpus_drift": {"old": "v1", "new": "v1"},
     "memory_session_start": {"title": "Plan", "session_id": "app:zero"},
     "memory_session_tree": {"session_id": "app:zero"},
     "memory_session_link": {"src_id": "app:before", "relation": "follows_up_on", "dst_id": "app:zero"},
@@ -118,6 +119,10 @@ def test_every_tool_can_be_called(item: str, monkeypatch: pytest.MonkeyPatch) ->
     }
 
     ok("session", "start", "app:before", "--db", "memory.db")
+    Path("manual").mkdir()
+    Path("manual/a.md").write_text("# A\n\nThe cache is warm.\n")
+    ok("sync", "manual", "--db", "memory.db")
+    ok("corpus", "register", "v1", "manual", "--db", "memory.db")
 
     async def scenario(client: Any) -> dict[str, Any]:
         answers = {}

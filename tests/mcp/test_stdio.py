@@ -22,6 +22,8 @@ from wire import piped
 class Core:
     """Answers `slow/LANE` when `go` is set, and everything else at once with `size` characters."""
 
+    roots = None
+
     def __init__(self) -> None:
         self.go = threading.Event()
         self.begun = threading.Semaphore(0)

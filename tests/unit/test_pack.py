@@ -149,24 +149,6 @@ def test_what_ranks_first_stands_first_and_one_document_does_not_take_all() -> N
     assert [p.ids[0] for p in order][:2] == ["MEM-0", "MEM-40"]
 
 
-def test_what_an_earlier_block_showed_counts_only_for_that_record_as_it_stands() -> None:
-    known: dict[str, object] = {}
-    item, place = chunk(3, 10, "the gateway retries")
-
-    def shown(item: MemoryItem, place: SourcePosition, labels: Labels) -> BlockEntry:
-        ranked = Deliverable([item], {item.id: place}, [], labels=labels, known=known)
-        return choose_passages(ranked, 500)[0]
-
-    first = shown(item, place, Labels("/w"))
-    assert shown(item, place, Labels("/w")) is first
-    assert shown(item, place, Labels("/")).path == "w/guide.md"
-    assert shown(item, place._replace(line_start=11, line_end=11), Labels("/w")).span == (11, 11)
-    assert shown(item, place, Labels("/w", handles={"MEM-3": "a3185e"})).handle == "a3185e"
-    view, _ = chunk(3, 10, "the [redacted] retries")
-    assert shown(view, place, Labels("/w")).lines == ["the [redacted] retries"]
-    assert shown(item, place, Labels("/w")) == first
-
-
 def test_a_cut_keeps_the_line_that_the_passage_opens_with() -> None:
     body = [f"    step {n} does little" for n in range(60)]
     body[45] = "    here the needle is threaded"

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping
 
 from memctl.annotations import NamedTuple
 
-#: Of a transcript so many bytes are looked at for the folder it is of.
-_HEAD = 1 << 18
+#: Of a transcript so many bytes are looked at for the folder it is of, and when that is not enough, so many.
+_HEAD, _MORE = 1 << 13, 1 << 18
 _CWD = re.compile(rb'"cwd"\s*:\s*("(?:[^"\\]|\\.){1,4000}")')
 #: The names of folders in which a client keeps nothing that was said with a person.
 _NOT = frozenset(("subagents", "tool-results"))
@@ -49,6 +49,14 @@ def transcripts_on_disk(environ: Mapping[str, str], project: str) -> Iterator[Fo
         yield Found("aider", history, project)
 
 
+def transcripts_in(folder: str) -> Iterator[Found]:
+    """What may be a transcript in a folder and those below it; which client's each is shows when it is read."""
+    for path in _files(
+        folder, re.compile(r"(?!agent-).*\.jsonl?|opencode\.db|logs\.db|\.aider\.chat\.history\.md"), _DEEPEST
+    ):
+        yield Found("", path, "")
+
+
 def root_of(environ: Mapping[str, str], variable: str, usual: str) -> str:
     """The folder of a client: what the environment says, else the usual one."""
     moved = environ.get(variable, "") if variable else ""
@@ -78,7 +86,7 @@ def _folder_of(client: str, path: str) -> str:
     beside = path.removesuffix(".messages.json") + ".json" if client == "cline" else path
     try:
         with open(beside, "rb") as data:
-            said = _CWD.search(data.read(_HEAD))
+            said = _CWD.search(data.read(_HEAD)) or _CWD.search(data.read(_MORE))
         return str(json.loads(said[1])) if said else ""
     except (OSError, ValueError):
         return ""

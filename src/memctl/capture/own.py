@@ -32,7 +32,7 @@ def without(text: str, *, user: bool) -> str:
         text = _without_tag(text, tag)
     for told in (PROMPTED, STARTED):
         text = text.replace(told, "")
-    if markers.HEADER in text or markers.STRUCTURE in text:
+    if markers.HEADER in text or markers.STRUCTURE in text or markers.RULES in text:
         text = markers.without_injected(text)[0]
     return _unwrapped(text) if user else text
 

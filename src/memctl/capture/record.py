@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator
 from memctl import errors, ids
 from memctl.annotations import TYPE_CHECKING, NamedTuple
 from memctl.capture import own
-from memctl.capture.transcript import Transcript, open_database, open_transcript
+from memctl.capture.transcript import Conversations, Transcript, open_database, open_transcript
 from memctl.capture.turns import Turn
 from memctl.ingest import statements
 from memctl.store import sessions, transcripts
@@ -55,12 +55,14 @@ class Taken:
     turns      new ones; `grown` had an answer that went on; `known` were there before
     redacted   those of which policy blotted something out; `quarantined` are given to no model
     bad        lines that could not be read; `hidden` prompts and answers that were injected, not said
+    made       how many candidates of statements were stored, and how many are evidence of what was known
     exchanges  the new and grown ones with their session's id, as they were said: what candidates are made of
     """
 
     def __init__(self) -> None:
         self.sessions: dict[str, int] = {}
         self.turns = self.grown = self.known = self.redacted = self.quarantined = self.bad = self.hidden = 0
+        self.made = {"candidates": 0, "repeats": 0}
         self.exchanges: list[Exchange] = []
 
     def counts(self) -> dict[str, int]:
@@ -76,7 +78,7 @@ class Capture:
 
     scope_of  the scope of a session that is held in a folder ("" where its transcript names none)
     dry       only counts: nothing is written
-    only      whether a session that was held in a folder is wanted; None: every one
+    only      whether a session of a database that was held in a folder is wanted; None: every one
     form      of the file that was read last; "" where it held no conversation
     keep      whether `Taken.exchanges` are kept, for whoever makes candidates of them
     """
@@ -97,9 +99,10 @@ class Capture:
         self.taken = Taken()
         self._contents: dict[str, str] = {}
 
-    def look_again(self) -> None:
-        """Begin a new look at files that may have changed meanwhile."""
+    def look_again(self) -> int:
+        """Begin a new look at files that may have changed meanwhile; how many turns were new or grown until now."""
         self.files = transcripts.read_files(self.db)
+        return self.taken.turns + self.taken.grown
 
     def file(self, path: str, *, form: str = "", cwd: str = "", since: str = "") -> bool:
         """Take in what is new in a file; False when nothing is. Raises DocumentUnreadable, NotADatabase."""
@@ -128,8 +131,9 @@ class Capture:
     def transcript(self, found: Transcript, *, since: str = "") -> None:
         """Take in a transcript: what was said from `since` on (a time in the shape of `ids.timestamp`)."""
         held: dict[str, list[Exchange]] = {}
+        mixed = isinstance(found, Conversations)  # a file is of one project, wherever a conversation goes from there
         for one in exchanges(found.turns()):
-            if self.only is not None and not self.only(one.first.cwd):
+            if mixed and self.only is not None and not self.only(one.first.cwd):
                 continue
             if not since or not one.first.time or one.first.time >= since:
                 held.setdefault(one.session, []).append(one)

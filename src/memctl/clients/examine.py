@@ -3,16 +3,21 @@
 import os
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from shutil import which
 
 from memctl import errors
 from memctl.annotations import Any, NamedTuple
-from memctl.clients import toml_text
+from memctl.clients import known, toml_text
 from memctl.clients.dialects import TELLING
 from memctl.clients.handshake import own_command, shake_hands
+from memctl.clients.json_text import JsonText
 from memctl.clients.known import Client, Scope
-from memctl.clients.wiring import Wiring, commands_of
+from memctl.clients.wiring import SERVER, Wiring, commands_of
 from memctl.store.check import Check
+
+#: Said of Claude Code when it has both.
+TWICE = "Its plugin {plugin} is enabled, too, so its model is told twice: memctl teardown claude, or disable the plugin"
 
 
 class Entry(NamedTuple):
@@ -48,16 +53,35 @@ def examine(client: Client, project: str, environ: Mapping[str, str], *, prove: 
             entry = entry or _entry(client, scope, project, environ)
         except errors.MemctlError as exc:
             yield Check("client_config", "fail", scope, exc.message)
-    if entry is None:
-        message = f"{client.title} has no entry of memctl: memctl setup {name} makes it"
-        yield Check("client_entry", "fail", "", message)
-    else:
+    plugin = plugin_name(project, environ) if name == "claude" else ""
+    if entry is not None:
         path = entry.wiring.place(client.servers[entry.wiring.scope])[0].path
         yield Check("client_entry", "pass", entry.wiring.scope, f"The entry stands in {path} ({entry.wiring.scope})")
+        if plugin:
+            yield Check("client_plugin", "warn", plugin, TWICE.format(plugin=plugin))
+    elif plugin:
+        lines = {event: [f"{SERVER} hook --client {name} {event}"] for event in TELLING}
+        entry = Entry(Wiring(client, "user", project, environ), (SERVER, "serve"), "", lines)
+        yield Check("client_entry", "pass", plugin, f"The plugin {plugin} brings the server and the hooks")
+    else:
+        message = f"{client.title} has no entry of memctl: memctl setup {name} makes it"
+        yield Check("client_entry", "fail", "", message)
+    if entry is not None:
         yield from _server(entry)
         yield from _hooks(entry, environ)
     if prove:
         yield from _proof(client, program, entry, environ)
+
+
+def plugin_name(project: str, environ: Mapping[str, str]) -> str:
+    """The plugin of memctl's that Claude Code has enabled here, such as `memctl@memctl`; "" for none."""
+    claude = known.client("claude")
+    said: dict[str, Any] = {}
+    for scope, place in (claude.hooks.places if claude.hooks else {}).items():  # from the widest to the narrowest
+        with suppress(errors.ClientFileRefused, ValueError):  # said where the entry is looked for, or no file of ours
+            held = JsonText(Wiring(claude, scope, project, environ).place(place)[0].text()).value(("enabledPlugins",))
+            said |= held if isinstance(held, dict) else {}
+    return next((name for name, on in said.items() if on is True and name.partition("@")[0] == SERVER), "")
 
 
 def _entry(client: Client, scope: Scope, project: str, environ: Mapping[str, str]) -> Entry | None:

@@ -80,6 +80,7 @@ class Context:
         #: Whether standard output is a terminal whose user did not refuse colour.
         self.color = "stdout" in tty and not self.environ.get("NO_COLOR") and self.environ.get("TERM") != "dumb"
         self._cwd, self._say, self._progress = cwd, say, progress
+        self.place: str | None = None  # the folder whose project it is, when that is not `cwd`
         self.emit = emit
         self.input: bytes | None = None  # what was read of standard input
         self._access: Access = NONE
@@ -176,7 +177,7 @@ class Context:
         """The project of the current folder."""
         from memctl.context.project import project_of
 
-        return project_of(self.cwd)
+        return project_of(self.place or self.cwd)
 
     def scope_named(self, name: str) -> str:
         """The scope of a name: in the personal store the word `project` means that of the current folder's project."""

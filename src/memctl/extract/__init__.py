@@ -229,7 +229,7 @@ _MARKDOWN: Kind = ("markdown", "")
 _MAN: Kind = ("man", "")
 
 _BY_SUFFIX: dict[str, Kind] = {
-    **dict.fromkeys((".md", ".markdown", ".mdown", ".mkd", ".mdx", ".qmd", ".rmd"), _MARKDOWN),
+    **dict.fromkeys((".md", ".markdown", ".mdown", ".mkd", ".mdx", ".mdc", ".qmd", ".rmd"), _MARKDOWN),
     **dict.fromkeys((".html", ".htm", ".xhtml", ".docx", ".odt", ".pptx", ".odp", ".ipynb", ".eml"), _MARKDOWN),
     ".rst": ("rst", ""),
     **dict.fromkeys((".adoc", ".asciidoc"), ("asciidoc", "")),

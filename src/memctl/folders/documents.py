@@ -44,13 +44,18 @@ def ingest_sources(ctx: Context, label: str, sources: Sequence[str], options: Op
 
 
 def register_corpus(ctx: Context, corpus_id: str | None, scope: str) -> None:
-    """Bring the record of a document set up to date with what belongs to it now; nothing without one."""
+    """Bring the record of a document set up to date with what belongs to it now; nothing without one.
+
+    A version that somebody has registered stays as it was then.
+    """
     if corpus_id is None:
         return
-    from memctl.store.documents import corpus
+    from memctl.store.documents import corpus, versions
     from memctl.store.items import events
     from memctl.types import CorpusMetadata
 
+    if versions.is_registered(ctx.db, corpus_id):
+        return
     with ctx.db.atomic():
         known = {c.corpus_id: c for c in corpus.list_corpora(ctx.db)}.get(corpus_id)
         documents, passages = corpus.count_corpus(ctx.db, corpus_id)

@@ -10,6 +10,7 @@ from memctl.extract import LIMITS, Document, Hidden, Limits, anchor_at, document
 from memctl.paths import read_file
 from memctl.store.documents.corpus import IngestedFile, make_stand_in
 from memctl.store.documents.passages import SourcePosition
+from memctl.text.block.markers import without_rules
 
 if TYPE_CHECKING:
     from memctl.policy import MemoryPolicy
@@ -147,6 +148,7 @@ class Preparer:
             return Prepared(path, file)
         try:
             doc = document(data, os.path.basename(path), self.options.limits)
+            doc = doc._replace(text=without_rules(doc.text))  # they are in the store
             passages = self._cut_turns(path, doc) if doc.kind == "transcript" else self._cut(path, doc)
         except errors.DocumentUnreadable as exc:
             lasting = not exc.fields.get("lacking")  # a library that is missing today

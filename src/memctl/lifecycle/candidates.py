@@ -1,4 +1,5 @@
-"""What a model may tidy up: statements that are alike but not the same, long ones, and those that nobody needs.
+"""What a model may tidy up: statements that are alike but not the same, long or captured ones, and those that nobody
+needs.
 
 Nothing is changed, and no model is asked: `memctl consolidate --candidates` prints what a model is to look at, and its
 answer comes back through `memctl pull`.
@@ -13,6 +14,7 @@ from memctl.store.filters import Filters
 from memctl.store.items import items
 from memctl.store.items.attributes import get_importance, links_of_items
 from memctl.text.duplicates import words_of
+from memctl.text.source_trust import CAPTURED
 from memctl.types import MemoryItem
 
 #: Statements that are looked at, the newest first.
@@ -45,10 +47,16 @@ def find_candidates(db: Database, scope: str) -> TidyCandidates:
     unused.sort(key=lambda item: (item.created_at, item.id))
     return TidyCandidates(
         list(_alike(found, _linked(db, found)))[:MOST_MERGE],
-        [item for item in found if item.tier == "stm" and len(item.content) >= _LONG][:MOST_EXTRACT],
+        [item for item in found if _is_rough(item)][:MOST_EXTRACT],
         [item for item in unused if item.created_at <= old][:MOST_OTHERS],
         [item for item in unused if old < item.created_at <= idle][:MOST_OTHERS],
     )
+
+
+def _is_rough(item: MemoryItem) -> bool:
+    """Whether a model may say it better: it is long, or was found in a conversation by its form alone."""
+    captured = item.provenance.source_id.startswith(CAPTURED) and item.expires_at is not None
+    return item.tier == "stm" and (len(item.content) >= _LONG or captured)
 
 
 def _is_settled(item: MemoryItem) -> bool:

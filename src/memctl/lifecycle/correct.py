@@ -14,7 +14,7 @@ from memctl.names import TIERS
 from memctl.store import quarantine
 from memctl.store.database import Database
 from memctl.store.documents import corpus
-from memctl.store.items import attributes, events, items
+from memctl.store.items import attributes, events, items, merging, retention
 from memctl.types import MemoryItem
 
 if TYPE_CHECKING:
@@ -67,6 +67,8 @@ def edit_item(
                 after = items.update(db, item_id, {name: getattr(after, name) for name in fields}, "edit") or after
                 if "content" in fields:
                     citing.cite(db, [after])
+                if "expires_at" in fields and after.expires_at and retention.drop_keep(db, item_id):
+                    more.append("retention")
                 if standing.released_from is not None and "content" in fields:
                     quarantine.record_release(db, item_id, "edit", standing.released_from, after.content_hash)
             if importance is not None and more:
@@ -113,12 +115,12 @@ def _judge(policy: "MemoryPolicy", before: MemoryItem, after: MemoryItem, standi
 
 def forget_items(db: Database, item_ids: "Iterable[str]", why: str = "") -> list[str]:
     """Archive items, in one transaction; the ids of those that were not archived before."""
-    gone = []
     with db.atomic():
-        for item in items.get_many(db, item_ids):
-            if not item.archived and items.archive(db, item.id, "forget"):
-                events.log(db, "forget", item.id, {"reason": why} if why else {})
-                gone.append(item.id)
+        wanted = list(dict.fromkeys(item_ids))
+        there = items.get_summaries(db, wanted)
+        gone = [one for one in wanted if one in there and not there[one].archived]
+        merging.change_rows(db, {one: {"archived": 1} for one in gone}, "forget")
+        events.log_each(db, "forget", gone, why)
     return gone
 
 
@@ -127,19 +129,16 @@ def restore_items(db: Database, item_ids: "Iterable[str]") -> dict[str, str]:
 
     Nothing supersedes them any more. An end that is over is taken away, but for that of a quarantine.
     """
-    back: dict[str, str] = {}
     with db.atomic():
-        for item in items.get_many(db, item_ids):
-            if not is_gone(item):
-                continue
-            changes: dict[str, Any] = {"archived": False, "superseded_by": None}
+        found = [item for item in items.get_many(db, item_ids) if is_gone(item)]
+        changes: dict[str, dict[str, Any]] = {item.id: {"archived": 0, "superseded_by": None} for item in found}
+        for item in found:
             if item.expires_at is not None and item.expires_at <= ids.timestamp() and item.injectable:
-                changes["expires_at"] = None
-            items.update(db, item.id, changes, "restore", compact=True)
-            corpus.unlink_superseding(db, [item.id])
-            events.log(db, "restore", item.id, {})
-            back[item.id] = item.superseded_by or ""
-    return back
+                changes[item.id]["expires_at"] = None
+        merging.change_rows(db, changes, "restore")
+        corpus.unlink_superseding(db, list(changes))
+        events.log_each(db, "restore", list(changes))
+    return {item.id: item.superseded_by or "" for item in found}
 
 
 def is_gone(item: MemoryItem) -> bool:
@@ -152,13 +151,10 @@ def is_gone(item: MemoryItem) -> bool:
 
 def set_validation(db: Database, item_ids: "Iterable[str]", validation: str, action: str, why: str = "") -> list[str]:
     """Say of items whether they are right, in one transaction, each with an event; the ids of those that changed."""
-    changed = []
     with db.atomic():
-        for item in items.get_many(db, item_ids):
-            if item.validation != validation:
-                items.update(db, item.id, {"validation": validation}, action, compact=True)
-                events.log(db, action, item.id, {"reason": why} if why else {})
-                changed.append(item.id)
+        changed = [item.id for item in items.get_many(db, item_ids) if item.validation != validation]
+        merging.change_rows(db, {one: {"validation": validation} for one in changed}, action)
+        events.log_each(db, action, changed, why)
     return changed
 
 

@@ -244,7 +244,7 @@ class _ImportRun:
         if value.get("version") != HEADER["version"]:
             raise InvalidLine("it is the export of a newer memctl, of which this one may not know all")
         self.counts.total_lines -= 1  # it says how the lines are meant, and is none of them
-        self.preserve_ids = True
+        self.preserve_ids = self.records.is_complete = True
         return None
 
     def take_record(self, place: str, line: RecordLine) -> None:

@@ -64,6 +64,8 @@ class RecordImport:
         self._mounts: dict[str, str] = {}  # a line's mount -> the mount that this folder has here
         self._events = (0, 0)  # the rows of the events that this import has logged before others came
         self._has_turns = False
+        self.is_complete = False  # the file says all, conflicts too
+        self._contradicting: list[tuple[str, str, str]] = []  # pairs of items that it says contradict each other
 
     def begin(self, db: Database) -> None:
         """Note where the log ends before anything is written."""
@@ -114,6 +116,10 @@ class RecordImport:
         records.put_events_last(db, *self._events)
         if self._has_turns:
             records.count_turns(db)
+        if not self.is_complete:
+            there = items.get_summaries(db, [one for pair in self._contradicting for one in pair[:2]])
+            found = [one for one in self._contradicting if {*one[:2]} <= there.keys() and one[0] != one[1]]
+            conflicts.open_conflicts(db, found)
 
     def let_go(self, db: Database | None) -> int:
         """Let items of this import be given to models that a person released where they come from; how many."""
@@ -239,6 +245,8 @@ class RecordImport:
                 records.forget_import(db, item_id)
         elif kind.name == "event" and self._events[0] == self._events[1]:
             self._events = (self._events[0], records.newest_event(db))
+        elif kind.name == "link" and given["rel"] == "contradicts":
+            self._contradicting.append((given["dst_id"], given["src_id"], conflicts.SAID))
         self._has_turns |= kind.name == "turn"
 
     def _date(self, db: Database, given: dict[str, Any], *, write: bool) -> None:

@@ -45,7 +45,8 @@ ALIASES: dict[str, Alias] = {
     "memory_supersede": Alias("memory_supersede", {"memory_type": "type"}),
     "memory_health": Alias("memory_stats"),
     "memory_build_context": Alias(
-        "memory_build_context", {"w_fts": "", "w_vec": "", "w_recency": "", "half_life": "", "weights": ""}
+        "memory_build_context",
+        {"w_fts": "", "w_vec": "", "w_recency": "recency", "half_life": "recency_days", "weights": ""},
     ),
     "conversation_start": Alias("memory_session_start", {"project": "scope", "conversation_id": "session_id"}),
     "conversation_tree": Alias("memory_session_tree", {"conversation_id": "session_id"}),

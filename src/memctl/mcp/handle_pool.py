@@ -16,7 +16,7 @@ from threading import Condition, Timer
 
 from memctl import errors, ids
 from memctl.annotations import TYPE_CHECKING, Any
-from memctl.context import Context
+from memctl.context import Context, nearest_store
 from memctl.operation import READ, WRITE
 from memctl.store import connect
 from memctl.store.connect import MEMORY
@@ -98,6 +98,8 @@ class HandlePool:
         self._count_by = 0.0  # when the uses are counted at the latest
         self._counting = 0
         self._closed = False
+        #: The client's folder, whose project and store are meant, when the server was started somewhere else.
+        self.place: str | None = None
 
     @contextmanager
     def context(
@@ -107,7 +109,7 @@ class HandlePool:
         with self._changed:
             self._busy[writes] += 1
             ctx = self._free[writes].pop() if self._free[writes] else CallContext(**self._options)
-        ctx.gathered = self._uses
+        ctx.gathered, ctx.place = self._uses, self.place
         ctx.attend(say, note, progress)
         try:
             if ctx.stamp != ctx.look():
@@ -121,7 +123,7 @@ class HandlePool:
             ctx.attend()
             with self._changed:
                 self._busy[writes] -= 1
-                if self._closed:
+                if self._closed or ctx.db_path != self.db_path:
                     ctx.close()
                 else:
                     self._free[writes].append(ctx)
@@ -132,6 +134,18 @@ class HandlePool:
                 if self._uses and self._timer is None and not self._closed:
                     self._count_by = ids.monotonic() + LONGEST
                     self._wait_for_pause()
+
+    def locate(self, folder: str) -> None:
+        """Let calls from now on be about the project of this folder, in the store that is found there."""
+        found = nearest_store(folder)
+        with self._changed:
+            self.place = folder
+            if found != self.db_path:
+                self._options |= {"db": found, "found": True}
+                self.db_path = found
+                for free in self._free.values():
+                    while free:
+                        free.pop().close()
 
     def _wait_for_pause(self) -> None:
         self._timer = Timer(COUNT_SECONDS, self._count)

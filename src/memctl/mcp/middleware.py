@@ -60,12 +60,16 @@ class ToolMiddleware:
     ) -> None:
         self.guard, self.rate_limiter, self.audit = guard, rate_limiter, audit
         self.sessions = SessionTracker() if sessions is None else sessions
-        self.metrics, self.db_path, self.remote = metrics, db_path, remote
+        self.metrics, self.remote = metrics, remote
         self.bounds = ToolBounds(None if guard is None else guard.roots)
-        self._logged_path = db_path  # as the audit log names it
-        if guard is not None and db_path:
+        self.use_store(db_path)
+
+    def use_store(self, path: str) -> None:
+        """Let it be this store from now on."""
+        self.db_path = self._logged_path = path  # the second as the audit log names it
+        if self.guard is not None and path:
             with suppress(GuardError):
-                self._logged_path = guard.relative_db_path(db_path)
+                self._logged_path = self.guard.relative_db_path(path)
 
     def call(
         self,

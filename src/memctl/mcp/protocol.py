@@ -21,6 +21,8 @@ from memctl.text.clean import one_line
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from memctl.mcp.roots import Roots
+
     Say = Callable[[str], None]
     #: Called with how many steps are done, and with words.
     Tell = Callable[[float, str], None]
@@ -162,6 +164,7 @@ class Protocol:
         self.info = {"name": name, "version": version}
         self.listed = listed
         self.instructions = tools.instructions({entry.name for entry in listed}, project)
+        self.roots: Roots | None = None  # for a server that does not know by its folder which project it works for
         self._runner, self._offers = runner, tools.Offers(runner)
         self._client = ""  # as the one on the other side of standard input and output calls itself
         #: Every tool there is: one that is not listed is answered too, since its name is documented.

@@ -22,6 +22,7 @@ from memctl.mcp.handle_pool import HandlePool
 from memctl.mcp.middleware import Metrics, ToolMiddleware
 from memctl.mcp.protocol import Protocol
 from memctl.mcp.rate_limiter import RateLimiter
+from memctl.mcp.roots import Roots
 from memctl.mcp.session import SessionTracker
 from memctl.mcp.tool_schema import CatalogTool, catalog
 from memctl.mcp.tools import ToolRunner
@@ -107,17 +108,31 @@ def build(options: Mapping[str, Any], ctx: Context) -> BuiltServer:
     except OSError as exc:
         why = exc.strerror or str(exc)
         raise errors.UsageError(f"--audit-log: cannot write to '{path}': {why}", command="serve") from exc
-    runner = ToolRunner(pool, ToolMiddleware(
+    middleware = ToolMiddleware(
         guard=guard, rate_limiter=limiter, audit=audit, sessions=SessionTracker(),
         metrics=Metrics(), db_path=db, remote=is_remote,
-    ))  # fmt: skip
+    )  # fmt: skip
+    runner = ToolRunner(pool, middleware)
     models = model_commands(options, ctx)
     chosen = [one for one in catalog(options["toolset"]) if models or not one.annotations["openWorldHint"]]
     with pool.context(writes=False) as inside:
-        core = Protocol(NAME, __version__, chosen, runner, inside.project.scope if inside.is_personal else "")
+        is_named = inside.is_personal and not _is_nowhere(ctx.cwd)
+        core = Protocol(NAME, __version__, chosen, runner, inside.project.scope if is_named else "")
+    if found and guard.db_root is None and not is_remote and _is_nowhere(ctx.cwd):
+
+        def locate(folder: str) -> None:
+            pool.locate(folder)
+            middleware.use_store(pool.db_path)
+
+        core.roots = Roots(locate)
     if not is_remote:
         return BuiltServer(core, pool, chosen)
     return BuiltServer(core, pool, chosen, *_shield(core, pool, options, ctx))
+
+
+def _is_nowhere(folder: str) -> bool:
+    """Whether a folder is nobody's project: desktop clients start servers in the home folder, or in the root."""
+    return os.path.realpath(folder) in (os.path.realpath(os.path.expanduser("~")), os.path.abspath(os.sep))
 
 
 def model_commands(options: Mapping[str, Any], ctx: Context) -> list[str]:

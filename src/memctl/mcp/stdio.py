@@ -182,6 +182,8 @@ class StdioServer:
                 if line.strip():
                     self._take(line)
         finally:
+            if self._core.roots is not None:
+                self._core.roots.give_up()
             self._over.set()
 
     def _lines(self) -> Iterator[bytes]:
@@ -217,6 +219,11 @@ class StdioServer:
         except ProtocolError as exc:
             self._output.send(exc.answer())
             return
+        if self._core.roots is not None:
+            if request is None:
+                self._core.roots.take(line)
+            else:
+                self._core.roots.hear(request, self._output.send)
         if request is None:
             return
         if request.id is None:
@@ -255,6 +262,8 @@ class StdioServer:
             with self._changed:
                 self._running.append(name)
             try:
+                if self._core.roots is not None:
+                    self._core.roots.wait()
                 if not job.is_cancelled:
                     answer = self._core.respond(job.request, tell=partial(self._tell, job))
                     if not job.is_cancelled:

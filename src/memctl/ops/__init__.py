@@ -228,6 +228,13 @@ TABLE: dict[str, Row] = {
         "Move",
         cli=False,
     ),
+    "corpus": Row(
+        "memctl.ops.care.corpora", "Name versions of document sets, and tell what differs between two", "Care"
+    ),
+    "corpus-list": Row("memctl.ops.care.corpora", "List the document sets", "Care", cli=False),
+    "corpus-drift": Row(
+        "memctl.ops.care.corpora", "Tell what differs between two versions of a document set", "Care", cli=False
+    ),
     "scan": Row("memctl.ops.care.policy", "Report what policy finds in files, or in the store", "Care"),
     "policy": Row("memctl.ops.care.policy", "Show the rules, try them on a text, or explain one", "Care"),
     "purge": Row(

@@ -7,6 +7,7 @@ budget. `recall_block` is the whole way, from a request to the block.
 import os
 from collections import defaultdict
 from collections.abc import Container, Mapping, Sequence
+from itertools import count
 
 from memctl import errors
 from memctl.annotations import TYPE_CHECKING, Any, NamedTuple
@@ -46,8 +47,6 @@ ALIKE = 0.6
 _DAY, _NAME = 10, 60
 #: What a statement keeps of its worth when what it cites is not as it was: it stands behind a fresh one.
 STALE = 0.5
-#: What an item counts for among the findings that a handle keeps, beside its text.
-_FINDINGS = 5
 #: Of so many of its references the block says that they are stale.
 _MOST_STALE = 3
 
@@ -224,7 +223,6 @@ class Deliverable(NamedTuple):
     scores  item id -> score; none: the items are alike
     labels  what is said around the items
     against item id -> the item that contradicts it
-    known   item id -> what earlier blocks showed of it, as `_shown_of` notes it
     """
 
     items: Sequence[MemoryItem]
@@ -233,7 +231,6 @@ class Deliverable(NamedTuple):
     scores: Mapping[str, float] = {}
     labels: Labels = Labels()
     against: Mapping[str, str] = {}
-    known: "dict[str, Any] | None" = None
 
 
 def deliver(retriever: Retriever, found: SearchResult, *, near: bool = False, but: Container[str] = ()) -> Deliverable:
@@ -287,9 +284,7 @@ def deliver_scored(
         records, places = delivery.redact_items(redaction, records, places)
     given = stored.get_many(ctx.db, [item_id for item_id in against if item_id in but])
     labels = _tell_conflicts(read_labels(ctx, records, redaction, near=near), [*records, *given], against)
-    known = ctx.db.cached("shown")
-    ctx.db.cached("shown", sum([_FINDINGS + len(item.content) // 100 for item in records if item.id not in known]))
-    return Deliverable(records, places, words, scores, labels, against, known)
+    return Deliverable(records, places, words, scores, labels, against)
 
 
 def read_labels(
@@ -407,7 +402,7 @@ def choose_passages(ranked: Deliverable, budget: int, *, whole: bool = False) ->
     entries: list[BlockEntry] = []
     taken = 0
     for item in ranked.items:
-        entry = _shown_of(item, ranked)
+        entry = packing.block_entry(item, ranked.places.get(item.id), ranked.labels)
         if texts.find(("\n".join(entry.lines) or entry.title).casefold()) is not None:
             continue
         items.append(item)
@@ -418,23 +413,6 @@ def choose_passages(ranked: Deliverable, budget: int, *, whole: bool = False) ->
     chosen = [entries[at] for at in _order_by_gain(ranked, items)]
     chosen = _put_newer_first(chosen) if any(p.date and not p.chunk for p in chosen) else chosen
     return _put_sides_together(chosen, ranked.against) if ranked.against else chosen
-
-
-def _shown_of(item: MemoryItem, ranked: Deliverable) -> BlockEntry:
-    """What a block shows of an item: what an earlier one did, if it is that very record and stands where it stood."""
-    labels, place, known = ranked.labels, ranked.places.get(item.id), ranked.known
-    around = (
-        place, labels.handles.get(item.id), labels.replaced.get(item.id), labels.cwd, labels.roots, labels.near,
-    )  # fmt: skip
-    if known and item.id in known:
-        record, stood, entry = known[item.id]
-        if record is item and stood == around:
-            shown: BlockEntry = entry
-            return shown
-    shown = packing.block_entry(item, place, labels)
-    if known is not None:
-        known[item.id] = (item, around, shown)
-    return shown
 
 
 def _put_sides_together(passages: Sequence[BlockEntry], against: Mapping[str, str]) -> list[BlockEntry]:
@@ -480,12 +458,12 @@ def _order_by_gain(ranked: Deliverable, items: Sequence[MemoryItem]) -> list[int
 
 def _put_newer_first(passages: list[BlockEntry]) -> list[BlockEntry]:
     """The same, but of statements that are alike the newer one stands in the better place."""
-    words: dict[int, int] = {}  # a bit for each
-    bits: dict[str, int] = defaultdict(lambda: 1 << len(bits))
+    words: dict[int, int] = {}  # a bit for each, by its number
+    bits: dict[str, int] = defaultdict(count().__next__)
     for at, p in enumerate(passages):
         if p.date and not p.chunk:
             said = " ".join((p.heading, *p.lines)).casefold().split() if len(p.lines) <= STATEMENT_LINES else ()
-            words[at] = sum(map(bits.__getitem__, {*said}))
+            words[at] = sum([1 << number for number in map(bits.__getitem__, {*said})])
     counts = {at: max(1, held.bit_count()) for at, held in words.items()}
     out = list(passages)
     while words:

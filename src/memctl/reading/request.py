@@ -5,7 +5,7 @@ chat. What a block is made of is `memctl.reading.block`'s.
 """
 
 import os
-from collections.abc import Container, Mapping
+from collections.abc import Container, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 
 from memctl import errors, ids
@@ -17,6 +17,7 @@ from memctl.paths import real_path
 from memctl.retrieve.candidates import SearchResult
 from memctl.retrieve.find import search
 from memctl.store.filters import Filters
+from memctl.text.clean import one_line
 
 if TYPE_CHECKING:
     from memctl.policy.redaction import Redaction
@@ -39,6 +40,26 @@ EMBEDDER_KEY, NO_EMBEDDER = "embeddings.embedder", "none"
 STRENGTH_KEYS = tuple(f"recall.{name}" for name in STRENGTH)
 
 
+def _weights(given: Sequence[str], command: str) -> dict[str, float]:
+    """The weights of `--weigh`, within the bounds of their settings. Raises UsageError."""
+    from memctl.config import KEYS
+
+    known = [key for key in KEYS if f"{key.section}.{key.name}" in STRENGTH_KEYS]
+    bounds = {key.name: (key.low or 0.0, key.high or 1.0) for key in known}
+    out = {}
+    for one in given:
+        name, _, value = one.partition("=")
+        try:
+            out[name.strip()] = share = float(value)
+            low, high = bounds[name.strip()]
+        except (ValueError, KeyError):
+            what = f"'{one_line(one, 40)}' is no NAME=NUMBER of {', '.join(bounds)}"
+            raise errors.UsageError(f"--weigh: {what}", command=command) from None
+        if not low <= share <= high:
+            raise errors.UsageError(f"--weigh: {name.strip()} must be from {low:g} to {high:g}", command=command)
+    return out
+
+
 class Retriever:
     """A read request that can be asked as often as needed: what it names is looked up once.
 
@@ -56,6 +77,8 @@ class Retriever:
         self.weights: Mapping[str, float] = STRENGTH
         if config_mentions(ctx, b'"recall"'):
             self.weights = {key.removeprefix("recall."): ctx.config.value(key) for key in STRENGTH_KEYS}
+        if request.weigh:
+            self.weights = {**self.weights, **_weights(request.weigh, command)}
         self.meaning: Meaning | None = None
         named = ctx.env("MEMCTL_EMBEDDER") if request.embedder is None else request.embedder
         if named is not None or config_mentions(ctx, b"embedder"):  # the usual case costs no import

@@ -130,7 +130,13 @@ def at_prompt(ctx: "Context", prompt: str, memory: SessionMemory) -> "Recalled |
 
     request = ReadRequest(budget=BUDGETS["prompt"] - _tokens(PROMPTED), auto=True, embedder="none")
     found = recall_block(
-        ctx, without_injected(prompt)[0], request, BlockForm(), command="hook", kind="hook", but=memory.given
+        ctx,
+        without_injected(prompt)[0],
+        request,
+        BlockForm(),
+        command="hook",
+        kind="hook",
+        but=memory.given,
     )
     return found if found.block.ids else None
 

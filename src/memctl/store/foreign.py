@@ -106,6 +106,16 @@ def prepare_store(db: Database) -> None:
     migrate.check_readable(db)
 
 
+@contextmanager
+def open_store(path: str) -> Iterator[Database]:
+    """A store of memctl or RAGIX to read beside one's own. Raises NotADatabase for another database, and as above."""
+    with open_foreign(path) as db:
+        if kind_of(db) != "memctl":
+            raise errors.NotADatabase(path=path, reason="it is a database of another program")
+        prepare_store(db)
+        yield db
+
+
 def _is_ours(name: str) -> bool:
     """Whether a table is one that an export reads; the full-text index is none."""
     return name.startswith(("memory_", "corpus_", "memctl_", "schema_meta")) and not name.startswith("memory_items_fts")

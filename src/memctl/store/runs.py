@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from memctl import errors, ids
 from memctl.annotations import Any, NamedTuple
-from memctl.store.database import Database
+from memctl.store.database import BATCH, Database
 from memctl.store.items import events, items
 from memctl.store.journal import NOTED_KEYS, UNNOTED, NotedTable, count_parts, noted_table
 from memctl.text.clean import one_line
@@ -22,6 +22,8 @@ _COLUMNS = (
 _PREFIXES = ("RUN-", "SCAN-")
 #: Parts whose keys are the ids of items.
 _SAID_OF_ITEMS = ("items", "importance", "palace_locations", "retention", "withheld")
+#: Columns of items that go on counting.
+_COUNTED_ON = ("usage_count", "last_used_at")
 #: The parts of an item that an undo of its creation takes along, whatever the journal says of them.
 _BESIDE = ("memory_embeddings", "memory_revisions", "memory_usefulness")
 
@@ -341,9 +343,11 @@ class _Undoing:
 
     def _restore(self, back: list[tuple[str, str]]) -> tuple[list[str], int]:
         """Write rows as they were; of items that are there, uses are counted on."""
-        restored, count, there = [], 0, self._texts(key for part, key in back if part == "items")
+        of_items = [key for part, key in back if part == "items"]
+        restored, count, there = [], 0, self._texts(of_items)
+        restored += self._restore_items(of_items)
         for part, key in back:
-            if self._is_guarded(part, key):
+            if part == "items" or self._is_guarded(part, key):
                 continue
             (text,) = self.db.row(
                 "SELECT before FROM memory_undo WHERE run = ? AND part = ? AND key = ?", (self.given.number, part, key)
@@ -362,6 +366,32 @@ class _Undoing:
         self._tell(one for one in restored if one in there)
         return restored, count
 
+    def _restore_items(self, item_ids: Sequence[str]) -> list[str]:
+        """Write the rows of items as they were, many at a time: of one that is there, only the columns that differ."""
+        done = list[str]()
+        for at in range(0, len(item_ids), BATCH):
+            some, table = item_ids[at : at + BATCH], self.tables["items"]
+            said = "SELECT key, before FROM memory_undo WHERE run = ? AND part = 'items' AND key IN (?*)"
+            before = {key: _row(text) for key, text in self.db.rows(said, (self.given.number,), keys=some)}
+            there = f"SELECT {', '.join(table.columns)} FROM memory_items WHERE id IN (?*)"
+            now = {row[table.columns.index("id")]: row for row in self.db.rows(there, keys=some)}
+            differing: dict[tuple[str, ...], list[list[Any]]] = {}
+            for key in some:
+                values = before[key]
+                if values is None or (key not in now and not self._put(table, values)):
+                    self.kept.add(("items", key))
+                    continue
+                done.append(key)
+                if key in now:
+                    cells = zip(table.columns, values, now[key], strict=False)
+                    changes = {name: was for name, was, held in cells if was != held and name not in _COUNTED_ON}
+                    differing.setdefault(tuple(changes), []).append([*changes.values(), key])
+            for names, rows in differing.items():
+                if names:
+                    columns = ", ".join(f"{name} = ?" for name in names)
+                    self.db.run_many(f"UPDATE memory_items SET {columns} WHERE id = ?", rows)
+        return done
+
     def _texts(self, item_ids: Iterable[str]) -> dict[str, tuple[str, str]]:
         """What vectors are made of: title and content, as its hash."""
         found = self.db.rows("SELECT id, title, content_hash FROM memory_items WHERE id IN (?*)", keys=item_ids)
@@ -374,7 +404,7 @@ class _Undoing:
     def _put(self, table: NotedTable, values: list[Any]) -> bool:
         """Write one row; False when another row has what only one may have, such as the folder of a mount."""
         columns = table.columns[: len(values)]
-        kept = {*table.keys, "usage_count", "last_used_at"}
+        kept = {*table.keys, *_COUNTED_ON}
         changes = ", ".join(f"{c} = excluded.{c}" for c in columns if c not in kept) or f"{columns[0]} = {columns[0]}"
         try:
             with self.db.atomic():
@@ -391,10 +421,9 @@ class _Undoing:
 
     def _tell(self, item_ids: Iterable[str]) -> None:
         """Add a revision and an event to items that are what they were: both say what happened, also this."""
-        now, why = ids.timestamp(), f"undo {self.given.id}"
-        for item_id, found in items.get_summaries(self.db, item_ids).items():
-            items.add_revision(self.db, item_id, now, why)
-            events.log(self.db, "write", item_id, {"reason": why}, found.content_hash)
+        now, found = ids.timestamp(), items.get_summaries(self.db, item_ids)
+        written = [(item_id, items.UNCHANGED, now, one.content_hash) for item_id, one in found.items()]
+        items.record_writes(self.db, written, f"undo {self.given.id}")
 
 
 def _row(text: str) -> list[Any] | None:

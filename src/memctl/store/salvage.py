@@ -28,6 +28,9 @@ _PAGE_SIZES = (8192, 4096, 1024, 2048, 16384, 32768, 65536, 512)
 _MAGIC = b"SQLite format 3\0"
 _REVISION_COLUMNS = ("revision_id", "item_id", "revision_num", "snapshot", "changed_at", "reason")
 
+#: How the names of folders with a working copy begin.
+_WORK, _STALE_SECONDS = "memctl-salvage-", 86_400
+
 Row = tuple[Any, ...]
 
 
@@ -55,7 +58,8 @@ def salvage(path: str, new: str) -> Salvage:
     if os.path.lexists(new):
         raise errors.SalvageExists(path=new)
     done: list[Salvage] = []
-    with tempfile.TemporaryDirectory(prefix="memctl-salvage-") as folder:
+    with tempfile.TemporaryDirectory(prefix=_WORK) as folder:
+        _sweep(folder)
         copy = os.path.join(folder, "copy.db")
         try:
             for suffix in ("", "-wal", "-journal"):  # SQLite writes to the file while it reads it
@@ -67,6 +71,17 @@ def salvage(path: str, new: str) -> Salvage:
             new, None, wal=True, found=False, fill=lambda db: done.append(_Reader(copy, path).read_into(db))
         )
     return done[0]
+
+
+def _sweep(folder: str) -> None:
+    """Take away the working copies beside this one that salvages of the same user left, killed a day ago or earlier."""
+    mine = os.stat(folder)
+    with suppress(OSError), os.scandir(os.path.dirname(folder)) as there:
+        for entry in there:
+            if entry.name.startswith(_WORK) and entry.is_dir(follow_symlinks=False):
+                made = entry.stat(follow_symlinks=False)
+                if made.st_uid == mine.st_uid and made.st_mtime < mine.st_mtime - _STALE_SECONDS:
+                    shutil.rmtree(entry.path, ignore_errors=True)
 
 
 class _Reader:

@@ -283,8 +283,8 @@ def answer_turn(db: Database, session_id: str, answer: str, *, injectable: bool 
     return number
 
 
-def note_items(db: Database, session_id: str, item_ids: Iterable[str]) -> None:
-    """Note that items were said in a session, which counts as used then. What is known stays as it is."""
+def note_items(db: Database, session_id: str, item_ids: Iterable[str], *, now: bool = True) -> None:
+    """Note that items were said in a session, which counts as used then if that is now. What is known stays."""
     wanted = [(item_id, session_id) for item_id in item_ids]
     with db.atomic():
         known = sessions_of(db, (item_id for item_id, _ in wanted))
@@ -292,6 +292,7 @@ def note_items(db: Database, session_id: str, item_ids: Iterable[str]) -> None:
         if new:
             sql = "INSERT INTO memory_session_items(item_id, session_id) VALUES (?, ?) ON CONFLICT DO NOTHING"
             db.run_many(sql, new)
+        if new and now:
             db.run("UPDATE memory_sessions SET updated_at = ? WHERE session_id = ?", (ids.timestamp(), session_id))
 
 

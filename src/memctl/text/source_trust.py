@@ -23,6 +23,8 @@ _BY_MODEL = (
     "memory_import",
 )  # fmt: skip
 _TYPED = ("memctl-remember",)
+#: What the source of a statement begins with that was found in a conversation; the session stands behind it.
+CAPTURED = "memctl-capture"
 #: How the reference begins that says which door a model's word came through, whatever source it named.
 _MARK = "model:"
 

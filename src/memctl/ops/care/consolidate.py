@@ -65,7 +65,7 @@ def consolidate(
     long ones to extract facts from, and old ones that nobody used. `memctl pull` takes the answer.
     """
     from memctl.lifecycle import consolidate as consolidation
-    from memctl.store.items import merging
+    from memctl.store.items import attributes, merging
 
     if acting.dry_run or candidates:
         ctx.narrow(READ)
@@ -80,6 +80,9 @@ def consolidate(
         if not acting.dry_run:
             found = consolidation.apply(ctx.db, ctx.policy, found)
     data = report(found, dry_run=acting.dry_run)
+    placed = {pin["item_id"] for pin in attributes.list_pins(ctx.db)}
+    merged = [{source.id for source in merge.sources} for one in found for merge in one.merges]
+    data["palace_assigned"] = sum(not placed.isdisjoint(sources) for sources in merged)
     if all_scopes:
         data["scopes_processed"] = scopes
     if any((*one.merges, *one.promoted, *one.released, *one.expired) for one in found) and not acting.dry_run:

@@ -26,7 +26,7 @@ _ENDS = {
         "memctl doctor",
         "memctl doctor --fix",
         "memctl doctor --client claude --prove  # does memory reach its model?",
-        "memctl doctor --json | jq -r '.checks[] | select(.status != \"pass\") | .message'",
+        "memctl doctor --json | jq '.checks[] | select(.status != \"pass\")'",
     ),
     exits={0: "everything is in order, or works with warnings", 1: "a check failed"},
 )

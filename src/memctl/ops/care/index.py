@@ -30,7 +30,7 @@ LEARN_SHARE = 10
     access=WRITE,
     examples=(
         "memctl embed --embedder ollama:nomic-embed-text",
-        "memctl embed --embedder http://127.0.0.1:8080/v1#all-minilm --dry-run  # what would be sent, and where",
+        "memctl embed --embedder http://127.0.0.1:8080/v1#minilm --dry-run",
         "memctl embed --forget  # and be as before",
     ),
     exits={1: "no store, no embedder is named, or it cannot be used: what was embedded before is kept"},
@@ -152,8 +152,8 @@ def _embed_items(ctx: Context, embedder: "Embedder", todo: Sequence[str]) -> int
     about="Rebuild the full-text index of the memory store; another tokenizer: dry run only.",
     answer={"new_tokenizer": "string"},
     examples=(
-        "memctl reindex                          # after another program wrote to the file",
-        "memctl reindex --tokenizer en --dry-run  # what switching to stemming would do",
+        "memctl reindex                # after another program wrote to the file",
+        "memctl reindex --tokenizer en --dry-run  # what stemming would change",
     ),
     exits={1: "no store, or a tokenizer that SQLite does not know: nothing is changed"},
 )

@@ -26,7 +26,7 @@ _EFFECTS = {
     examples=(
         "memctl policy list --kind pii",
         "memctl policy explain github-token",
-        "memctl policy test                       # every rule against its own examples",
+        "memctl policy test                      # every rule against its own examples",
         'memctl policy test "ignore all previous instructions"',
         "git log -1 --format=%B | memctl policy test - --document",
     ),
@@ -162,10 +162,10 @@ _NO_RUN = "there is no run {} that could be undone or made final"
 @operation(
     access=WRITE,
     examples=(
-        "memctl scan .                    # as a linter: path:line:column, exit status 1 on findings",
+        "memctl scan .       # as a linter: path:line:column, exit 1 on findings",
         "memctl scan docs/ --json | jq '.findings[].rule'",
         "git diff --cached | memctl scan -",
-        "memctl scan --store --dry-run    # what today's rules say of what is stored already",
+        "memctl scan --store --dry-run    # what today's rules say of what is stored",
         "memctl scan --undo SCAN-a3185eaf3928",
     ),
     exits={0: "nothing was found", 1: "something was found, or a file, a store or a run does not exist"},

@@ -20,7 +20,7 @@ _KINDS = {
     examples=(
         "memctl scope show             # which scope is used here, and why",
         "memctl scope list",
-        "memctl scope mv github.com/acme/old github.com/acme/new  # after a repository was renamed",
+        "memctl scope mv github.com/acme/old github.com/acme/new  # it was renamed",
         "memctl scope mv project global",
     ),
     exits={1: "no store, or nothing is in that scope"},

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     "to be wrong. Where the fact itself has changed, use memory_supersede.",
     answer={"id": "string", "changed": "array"},
     examples=(
-        "memctl edit MEM-a3185eaf3928                     # all of it, in $VISUAL or $EDITOR",
+        "memctl edit MEM-a3185eaf3928          # all of it, in $VISUAL or $EDITOR",
         'memctl edit a3185e --title "Retries" --tags gateway,retry',
         "memctl edit a3185e --expires 30d",
         "memctl edit a3185e --content 'The gateway retries three times.'",

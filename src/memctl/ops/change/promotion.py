@@ -33,7 +33,7 @@ _HOW_LONG = {"keep": "kept for good", "fade": "fading from now on", "until": "gi
     examples=(
         "memctl promote MEM-a3185eaf3928",
         "memctl promote a3185e --tier mtm",
-        "memctl ingest --source docs && memctl promote --from docs --yes  # raw passages may be recalled now",
+        "memctl promote --from docs --yes  # raw passages may be recalled now",
     ),
     exits={1: "there is no such item, it stands as high already, or policy holds it back"},
 )
@@ -149,7 +149,8 @@ def retain(
             raise errors.UsageError(f"until: '{one_line(values[0], 40)}' is over already", command="retain")
     found = named_items(ctx, given, "retain")
     wanted = retention.Retention(how, rate) if how in ("keep", "fade") else None
-    changed = retention.set_retention(ctx.db, [item.id for item in found], wanted, expires_at=end)
+    with ctx.at_work("retain"):
+        changed = retention.set_retention(ctx.db, [item.id for item in found], wanted, expires_at=end)
     left = [(item.id, "it is so already") for item in found if item.id not in changed]
     return report_changes(ctx, "retain", changed, left, done=_HOW_LONG[how])
 

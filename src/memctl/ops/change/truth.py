@@ -147,7 +147,7 @@ def _by_item(ctx: Context, old: MemoryItem, by: str, *, said: bool) -> PlainResu
     access=WRITE,
     examples=(
         'memctl retract MEM-a3185eaf3928 --why "measured again: it is 40 ms"',
-        "memctl retract --query benchmark --since 7d     # shows what it finds, and asks",
+        "memctl retract --query benchmark --since 7d  # shows what it finds, and asks",
     ),
     exits={1: "there is no such item, or nobody can be asked"},
 )

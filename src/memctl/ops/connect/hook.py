@@ -24,7 +24,7 @@ DEADLINE = 4.0
     silent=True,
     examples=(
         "memctl hook --client claude session-start < event.json  # as a client runs it",
-        'echo \'{"prompt": "how do we deploy?"}\' | memctl hook --client claude prompt --json',
+        'echo \'{"prompt": "deploy?"}\' | memctl hook --client claude prompt --json',
     ),
     exits={0: "whatever happens: memory must not stop a client", 1: "no such client or event"},
 )

@@ -102,9 +102,28 @@ def setup(
         ctx.warn(f"[setup] The server does not work: {answer['problem']}")
         return PlainResult(data, lines, exit_code=1)
     lines.append(f"server: memctl {answer['version']} answers with {len(answer['tools'])} tools")
+    from memctl.clients.examine import TWICE, plugin_name
+
+    if not no_hooks and any(row["client"] == "claude" for row in rows):
+        plugin = plugin_name(project_folder(ctx.cwd), ctx.environ)
+        if plugin:
+            ctx.warn(f"[setup] {TWICE.format(plugin=plugin)}")
     if any(edit.changed and os.path.basename(edit.path) == "hooks.json" and ".codex" in edit.path for edit in done):
         ctx.note("[setup] Codex runs hooks only when you trust them: start it once, and agree when it asks.")
+    _offer_past(ctx)
     return PlainResult(data, lines, exit_code=code)
+
+
+def _offer_past(ctx: Context) -> None:
+    """Say what was said before memory was there, and is still on the disk."""
+    from memctl.capture.found import transcripts_on_disk
+    from memctl.handover import SessionScopes
+
+    scopes = SessionScopes(ctx)
+    found = transcripts_on_disk(ctx.environ, ctx.project.folder)
+    past = sum(1 for one in found if one.folder and scopes.is_here(one.folder))
+    if past:
+        ctx.note(f"[setup] {past} past session(s) of this project are still on disk: memctl capture takes them in.")
 
 
 @operation(

@@ -127,7 +127,7 @@ def conflict_lines(row: Mapping[str, Any]) -> Iterator[str]:
 @operation(
     access=WRITE,
     examples=(
-        "memctl resolve CON-1f0c9a3b77d2 keep-b   # the newer one counts, the older one is archived",
+        "memctl resolve CON-1f0c9a3b77d2 keep-b  # the newer one counts",
         'memctl resolve 1f0c both --why "one is of staging"',
         "memctl undo                              # it was not so",
     ),

@@ -73,8 +73,8 @@ class Evaluated(Result):
     examples=(
         "memctl eval questions.jsonl",
         "memctl eval questions.jsonl -n 5 --min-recall 0.9  # exit 1 below it, for CI",
-        """echo '{"question": "how do we deploy?", "expected": ["docs/deploy.md"]}' | memctl eval -""",
-        """echo '{"question": "on which day?", "answer": ["Tuesday"]}' | memctl eval - --budget 500""",
+        """echo '{"question": "deploy?", "expected": ["docs/ops.md"]}' | memctl eval -""",
+        """echo '{"question": "which day?", "answer": ["Tuesday"]}' | memctl eval -""",
     ),
     exits={1: "no such file, a line that is no question, or recall below --min-recall"},
 )

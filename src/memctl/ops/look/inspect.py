@@ -84,11 +84,11 @@ OneMount = Annotated[
         "was_synced": "boolean",
     },
     examples=(
-        "memctl inspect docs/                         # mounts it, syncs it if files changed, and reports",
+        "memctl inspect docs/       # mounts it, syncs it if needed, and reports",
         "memctl inspect src/ --json | jq .per_extension",
         "memctl inspect docs/ --no-sync --budget 600  # as the store knows it",
-        "memctl inspect --mount docs                  # a mounted folder, by name or id",
-        "memctl inspect                               # all files of the store",
+        "memctl inspect --mount docs               # a mounted folder, by name or id",
+        "memctl inspect                            # all files of the store",
     ),
     exits={1: "the path is missing or no folder, the mount is not known, or there is no store"},
 )  # fmt: skip

@@ -202,6 +202,8 @@ def _lines(result: ShownItem) -> Iterator[str]:
 
 #: Folders and files of documents that are told one by one; the counts say the rest.
 MOST_DOCUMENTS = 20
+#: Counting what is not listed ends here.
+MOST_COUNTED = 10_000
 
 
 def document_lines(ctx: Context, documents: "Sequence[DocumentSum]", most: int = MOST_DOCUMENTS) -> Iterator[str]:
@@ -262,7 +264,7 @@ class ItemList(Result):
         "memctl list --tier ltm --type decision",
         "memctl list --tags auth,api --all-scopes -n 200",
         "memctl list --since 7d  # what was remembered in the last week",
-        "memctl list --from docs/api  # what was said about these files, and what they hold",
+        "memctl list --from docs/api  # what they hold, and what was said of them",
         "memctl list --from models --sort used",
         "memctl list --json | jq -r '.[].id'",
     ),
@@ -305,16 +307,19 @@ def list_(
         single = by_file or filters.source is not None
         documents = corpus.sum_documents(ctx.db, filters.scopes, filters.source, by_file=single)
     found: list[MemoryItem] = []
-    total = len(documents)
+    total, more = len(documents), False
     if by_file:
         documents = documents[:limit]
     else:
         with looking_back(ctx, filters):
             found = items.list_items(ctx.db, filters, limit, sort)
-            total = len(found) if len(found) < limit else items.count(ctx.db, filters)
+            most = max(MOST_COUNTED, limit) + 1 if ctx.bounds is None else 2**62  # a tool's answer has the total
+            total = len(found) if len(found) < limit else items.count(ctx.db, filters, most)
+            more = total == most
     shown, what = (len(documents), "files") if by_file else (len(found), "items")
     if total > shown:
-        ctx.note(f"[list] {shown} of {total} {what}; -n {total} lists them all")
+        many = f"more than {total - 1}" if more else total
+        ctx.note(f"[list] {shown} of {many} {what}; -n {'lists more' if more else f'{total} lists them all'}")
     elif not (found or documents):
         nothing = "No statements; --passages lists passages of documents too." if filters.origin else "No items."
         ctx.note(f"[list] {nothing}")

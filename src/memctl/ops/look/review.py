@@ -22,6 +22,8 @@ _ALIKE = 0.7
 #: Entries of a kind that are looked for.
 _MOST = 1000
 _SHOWN = 100
+#: Turns that are named as evidence.
+_TURNS = 3
 _DAY = 10
 _SKIP = {"s": "skip"}
 
@@ -51,7 +53,7 @@ class ReviewEntry(NamedTuple):
 @operation(
     access=WRITE,
     examples=(
-        "memctl review                       # at a terminal: one decision after the other",
+        "memctl review              # at a terminal: one decision after the other",
         "memctl review list --kind conflict,held",
         "memctl review --json | jq -r '.entries[].commands[]'",
     ),
@@ -70,9 +72,10 @@ def review(
     """Go through what waits for a decision.
 
     In the queue are statements that contradict each other, those that cite what has changed (with what changed in it),
-    what policy holds back, proposals that are gone soon unless somebody keeps them, and statements that may say one
-    thing. At a terminal each is shown, and a letter and Enter decides; an empty line skips, q ends. Elsewhere each is
-    printed with its id, and the commands that decide. What was decided is one run: `memctl undo` takes it back.
+    what policy holds back, proposals that are gone soon unless somebody keeps them (those of conversations with the
+    turns that they were said in), and statements that may say one thing. At a terminal each is shown, and a letter and
+    Enter decides; an empty line skips, q ends. Elsewhere each is printed with its id, and the commands that decide.
+    What was decided is one run: `memctl undo` takes it back.
     """
     can_ask = {"stdin", "stdout", "stderr"} <= ctx.tty and ctx.bounds is None and not (list_ or ctx.json)
     if not can_ask:
@@ -277,16 +280,27 @@ def _held(ctx: Context, filters: Filters) -> Iterator[ReviewEntry]:
 
 
 def _proposals(ctx: Context, filters: Filters) -> Iterator[ReviewEntry]:
-    """Statements of models that are to expire: nobody said why they are worth keeping."""
-    from memctl.store.items import items
-
-    wanted = filters.replace(injectable=True, origin="models")
-    for item in items.list_items(ctx.db, wanted, _MOST, order="expiring"):
-        if item.expires_at is None:
-            break
+    """Statements of models that are to expire, as nobody said why they are worth keeping, and what was captured."""
+    for item in _expiring(ctx, filters):
         why = f"gone on {str(item.expires_at)[:_DAY]} unless it is kept"
+        turns = [one for one in item.provenance.chunk_ids if "#" in one]
+        if turns:
+            why = f"said in {', '.join(turns[:_TURNS])}; {why}"
         commands = {"k": f"memctl retain {item.id} until never", "f": f"memctl forget {item.id}"}
         yield ReviewEntry("proposal", item.id, (item.id,), why, {"k": "keep", "f": "forget"}, commands)
+
+
+def _expiring(ctx: Context, filters: Filters) -> "Iterator[MemoryItem]":
+    from memctl.store.items import items
+    from memctl.text.source_trust import CAPTURED
+
+    free = filters.replace(injectable=True)
+    for origin in ("models", "people"):
+        for item in items.list_items(ctx.db, free.replace(origin=origin), _MOST, order="expiring"):
+            if item.expires_at is None:
+                break
+            if origin == "models" or item.provenance.source_id.startswith(CAPTURED):
+                yield item
 
 
 def _duplicates(ctx: Context, filters: Filters) -> Iterator[ReviewEntry]:

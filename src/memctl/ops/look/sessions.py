@@ -25,7 +25,7 @@ _TITLE = 60
     examples=(
         "memctl session list",
         "memctl session show proj:review-7 -n 5  # the newest five turns",
-        'id=$(memctl session start --title "Review of the gateway" --follows-up-on proj:review-6)',
+        "id=$(memctl session start --title Review --follows-up-on proj:review-6)",
         'memctl remember "The gateway retries twice" --session "$id"',
         'memctl session tree "$id"               # what hangs together with it',
         'memctl session link "$id" contradicts proj:plan',

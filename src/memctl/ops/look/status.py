@@ -207,6 +207,12 @@ def stats(
         tiers, types = items.count_by(ctx.db, said, "tier"), items.count_by(ctx.db, said, "type")
         passages = items.count(ctx.db, seen) - sum(types.values())
         documents = corpus.sum_documents(ctx.db, seen.scopes)
+    counts["corpora"] = [
+        {"corpus_id": one.corpus_id, "parent_corpus_id": one.parent_corpus_id, "doc_count": one.doc_count,
+         "item_count": one.item_count}
+        for one in corpus.list_corpora(ctx.db)
+        if seen.scopes is None or one.scope in seen.scopes
+    ]  # fmt: skip
     told = list(usefulness.list_told(ctx.db, seen).values())
     counts |= {
         "told_items": len(told), "useful_items": sum(one.used > 0 for one in told),
@@ -238,6 +244,8 @@ def stats_text(result: Stats) -> Iterator[str]:
 
         yield "  Documents:"
         yield from (f"    {line}" for line in document_lines(result.ctx, result.documents))
+    if n["corpora"]:
+        yield from _count_lines("Corpora (documents)", {c["corpus_id"]: c["doc_count"] for c in n["corpora"]}, 12)
     if len(n.get("by_scope", ())) > 1:
         yield from _count_lines("By scope", n["by_scope"], 12)
     if n["oldest"]:

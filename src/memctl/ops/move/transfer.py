@@ -86,6 +86,10 @@ class Exported(Result):
             **({"too_large": too_large} if too_large else {}),
         }
 
+    def for_models(self, wanted: "Callable[[dict[str, Any]], bool]") -> list[dict[str, Any]]:
+        """The lines that are wanted, as a model may see them."""
+        return self._free([line for line in self._lines if wanted(line)])
+
     def _free(self, lines: list[dict[str, Any]]) -> list[dict[str, Any]]:
         """The lines as a model may see them: what today's rules have not seen is judged by them."""
         from memctl.reading import delivery
@@ -123,6 +127,7 @@ class Exported(Result):
         "memctl export --tier ltm --type decision > decisions.jsonl",
         "memctl export --db a.db | memctl import --db b.db",
         "memctl export --redact public > for-everybody.jsonl",
+        "memctl export --format rules --scope project > .cursor/rules/memory.mdc",
     ),
 )
 def export(
@@ -132,7 +137,8 @@ def export(
         bool, Arg("everything: archived items, links, revisions, events, sessions, mounts …", "--complete", mcp=False)
     ] = False,
     format: Annotated[
-        ExportFormat, Arg("JSON lines, notes in a folder, or lines of the reference MCP server", "--format", mcp=False)
+        ExportFormat,
+        Arg("JSON lines, notes in a folder, lines for another MCP server, or rules", "--format", mcp=False),
     ] = "jsonl",
     output: Annotated[
         str | None,
@@ -162,7 +168,9 @@ def export(
 
     With --format markdown each item becomes a note in the folder --output, which `memctl import` reads, too. Notes of
     items that are gone are removed; one that you have edited is left alone, and named. With --format mcp-memory the
-    lines are entities and relations, without what is kept from models.
+    lines are entities and relations, without what is kept from models. With --format rules what binds (constraints,
+    decisions, patterns, definitions) is printed as Markdown for the rules file of a client; `sync` reads it back from
+    no file.
 
     With --redact every field leaves as that view shows it, provenance and paths included: internal is without host
     names, IP addresses and hashes, public also without paths, file names, mail addresses, personal data and item ids.
@@ -182,6 +190,8 @@ def export(
     view = None if redact in ("full", "S3") else Redaction(redact, ctx.policy)
     lines = export_lines(ctx.db, filters, view, _first_moment(since), complete=complete)
     answer = Exported(_ctx=ctx, _lines=islice(lines, offset, None), _offset=offset)
+    if format == "rules":
+        return _write_rules(ctx, answer)
     if format == "mcp-memory":
         answer._shape = partial(_make_entities, ctx.db, view)
     if output is None:
@@ -237,6 +247,17 @@ def _write_notes(ctx: Context, answer: Exported, folder: str, view: "Redaction |
         f"{done.written} note(s) written, {done.unchanged} unchanged, {done.removed} removed, {len(done.edited)} edited"
     )
     return PlainResult(data, [f"{folder}: {counts}"])
+
+
+def _write_rules(ctx: Context, answer: Exported) -> PlainResult:
+    from memctl.lifecycle.rules import binds, rules_file
+
+    found = answer.for_models(binds)
+    lines, count = list(rules_file(found)), len(found)
+    ctx.note(
+        f"[export] {count} rule(s)" if count else "[export] Nothing binds here: no constraint, decision or pattern."
+    )
+    return PlainResult({"status": "ok", "count": count, "rules": "\n".join(lines)}, lines)
 
 
 def _first_moment(since: str | None) -> str:
@@ -311,7 +332,7 @@ class Imported(Result):
         "memctl import backup.jsonl --db fresh.db --preserve-ids",
         "memctl import backup.jsonl --dry-run  # what would happen, line by line",
         "memctl export --db project-a.db | memctl import --db project-b.db",
-        "memctl import ~/.rekal/memory.db  # or another store, or a folder of Markdown notes",
+        "memctl import ~/.rekal/memory.db  # or a store, or a folder of notes",
     ),
     exits={
         0: "also when everything was there already",

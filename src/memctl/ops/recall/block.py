@@ -43,8 +43,8 @@ def recall(
     request: Annotated[
         ReadRequest,
         Fields(
-            "budget tier scope all_scopes tags mount domain session since until as_of min_coverage auto form workspace "
-            "embedder redact",
+            "budget tier scope all_scopes tags mount domain session since until as_of min_coverage weigh auto form "
+            "workspace embedder redact",
             budget={"mcp_name": "budget_tokens"},
             tier={"mcp": "full"},
             tags={"mcp": "full"},
@@ -67,7 +67,7 @@ def recall(
     access=CREATE,
     takes_input=lambda values: "-" in (values.get("source") or ()),
     examples=(
-        'memctl push "how is the index built" --source docs/ src/ | some-llm | memctl pull --tags note',
+        'memctl push "the index" --source docs/ | some-llm | memctl pull --tags note',
         'git log -p -20 | memctl push "what changed in auth" --source -',
         'memctl push "auth flow" --budget 1000  # no source: recall from what is there',
     ),

@@ -2,6 +2,7 @@
 
 from memctl.annotations import Annotated, Any
 from memctl.context import Context
+from memctl.names import DEFAULT_SCOPE
 from memctl.operation import READ, Arg, Fields, PlainResult, operation
 from memctl.parameters import ReadRequest
 from memctl.reading.block import configured_form, recall_block
@@ -39,7 +40,7 @@ def context(
     request: Annotated[
         ReadRequest,
         Fields(
-            "budget scope all_scopes workspace session since until limit",
+            "budget scope all_scopes workspace session since until weigh limit",
             budget={"mcp_name": "budget_tokens", "mcp": "full"},
             workspace={"mcp": "full"},
             scope={"mcp_help": "", "mcp": "full"},
@@ -95,9 +96,13 @@ def build_context(
     *,
     project: Annotated[str | None, Arg("the scope to recall from", mcp_help="")] = None,
     limit: Annotated[int, Arg("memories at most", ge=1, le=1000)] = 10,
+    recency: Annotated[float | None, Arg("share of its score that a new item gains", ge=0, le=1)] = None,
+    recency_days: Annotated[float | None, Arg("days until half of that is left", ge=0.1, le=100_000)] = None,
 ) -> PlainResult:
     """Recall memories with the conflicts between them and when they were said, as rekal does."""
-    request = ReadRequest(scope=project) if project else ReadRequest()
+    said = {"recency": recency, "recency_days": recency_days}
+    weigh = [f"{name}={value}" for name, value in said.items() if value is not None]
+    request = ReadRequest(scope=project or DEFAULT_SCOPE, weigh=weigh)
     done: PlainResult = context(ctx, query, request=request, limit=limit)
     return done
 

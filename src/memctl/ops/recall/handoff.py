@@ -9,7 +9,7 @@ from memctl.operation import READ, Arg, PlainResult, operation
 @operation(
     access=READ,
     examples=(
-        "memctl handoff                    # what the last session of this project left",
+        "memctl handoff                # what the last session of this project left",
         "memctl handoff | codex exec -     # goes on with another client",
         "memctl handoff 22222222 --budget 400",
     ),

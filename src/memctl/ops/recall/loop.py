@@ -68,9 +68,9 @@ class TraceOptions(Group):
         "traces": "array", "item_ids": "array", "truncated": "boolean", "spend": "object",
     },
     examples=(
-        'memctl push "auth flow" --source docs/ | memctl loop "auth flow" --llm "claude -p" --trace',
-        'memctl recall "auth flow" | memctl loop "auth flow" --llm "llm -m local" --protocol passive --stream',
-        'memctl push "auth flow" | memctl loop "auth flow" --llm "claude -p" --trace-file trace.jsonl',
+        'memctl push "auth flow" | memctl loop "auth flow" --llm "claude -p" --trace',
+        'memctl recall auth | memctl loop auth --llm llm --protocol passive --stream',
+        'memctl push auth | memctl loop auth --llm "claude -p" --trace-file t.jsonl',
         'memctl loop --replay trace.jsonl "auth flow"',
     ),
     exits={

@@ -142,8 +142,8 @@ def search(
     request: Annotated[
         ReadRequest,
         Fields(
-            "tier type scope all_scopes workspace tags mount domain session since until as_of min_coverage limit "
-            "places explain quarantined redact embedder",
+            "tier type scope all_scopes workspace tags mount domain session since until as_of min_coverage weigh "
+            "limit places explain quarantined redact embedder",
             tier={"mcp": "full"},
             workspace={"mcp": "full"},
             type={"mcp_name": "type_filter", "mcp_help": "only this type"},

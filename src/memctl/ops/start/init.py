@@ -17,7 +17,7 @@ _SAFE = frozenset("0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXY
     examples=(
         'eval "$(memctl init)"  # make .memory/ here and select it',
         "memctl init ~/notes --fts-tokenizer fr",
-        "memctl init --personal  # one memory for every folder, a scope for each project",
+        "memctl init --personal  # one memory for all folders, a scope per project",
     ),
 )
 def init(

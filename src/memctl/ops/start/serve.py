@@ -75,10 +75,10 @@ AllowOrigin = Annotated[
 @operation(
     access=NONE,
     examples=(
-        "memctl serve                                     # for a client that starts it: stdin and stdout",
+        "memctl serve             # for a client that starts it: stdin and stdout",
         "memctl serve --db ~/.memctl/memory.db --check    # would it start?",
         "memctl serve --toolset core --llm 'claude -p'",
-        "memctl serve --transport streamable-http --port 8765 --token-file ~/.memctl/tokens",
+        "memctl serve --transport streamable-http --token-file ~/.memctl/tokens",
     ),
     exits={1: "HTTP or --sdk without the Python SDK, or the server cannot start as asked"},
 )

@@ -24,9 +24,9 @@ _LISTED = 1000
 @operation(
     access=CREATE,
     examples=(
-        "memctl capture --dry-run                 # what past sessions of this project are on disk",
+        "memctl capture --dry-run  # what past sessions of this project are on disk",
         "memctl capture                           # take them in; again, what is new",
-        "memctl capture chat.jsonl notes/chat.txt",
+        "memctl capture chat.jsonl notes/chat.txt ~/old-sessions/",
         "memctl capture transcript ~/.codex/sessions/2026/11/20/rollout-1.jsonl",
         "llm logs --json | memctl capture pipe --client generic",
     ),
@@ -37,7 +37,7 @@ def capture(
     paths: Annotated[
         list[str] | None,
         Arg(
-            "transcripts, or `transcript PATH`, or `pipe`; without one, all of this project that clients keep",
+            "transcripts, folders of them, `transcript PATH`, or `pipe`; without one, all of this project",
             metavar="PATH",
             path=True,
         ),
@@ -68,7 +68,8 @@ def capture(
     and text in which each part says who speaks. Prompts and answers become the turns of a session, in order, as policy
     leaves them. What tools answered, what a model thought, side chains, and what memory itself had injected are left
     out. What was taken in is known: only what is new is read the next time, and a session that you deleted stays
-    deleted. No model is asked.
+    deleted. What is worth keeping (decisions, preferences, fixes, commands, tasks) is found by form, and proposed as
+    short-term statements: `memctl review` goes through them. No model is asked.
     """
     from memctl.capture.record import Capture
     from memctl.capture.transcript import ALIASES, FORMS
@@ -77,10 +78,8 @@ def capture(
     words = list(paths or ())
     form = ALIASES.get(client or "", client or "")
     if form and form not in FORMS:
-        raise errors.UsageError(
-            f"'{ctx.policy.redact(one_line(form, 80))}' is no form of transcripts; {', '.join(FORMS)}",
-            command="capture",
-        )
+        problem = f"'{ctx.policy.redact(one_line(form, 80))}' is no form of transcripts; {', '.join(FORMS)}"
+        raise errors.UsageError(problem, command="capture")
     piped = words in ([_PIPE], ["-"])
     if words[:1] == [_TRANSCRIPT] and len(words) == 1:
         raise errors.UsageError("the transcript is missing", command="capture")
@@ -91,7 +90,7 @@ def capture(
         ctx.narrow(READ)
     db = ctx.scratch().db if acting.dry_run and not os.path.exists(ctx.db_path) else ctx.db
     scopes = SessionScopes(ctx, scope)
-    taker = Capture(db, ctx.policy, scopes.of, dry=acting.dry_run)
+    taker = Capture(db, ctx.policy, scopes.of, dry=acting.dry_run, keep=not acting.dry_run)
     moment = first_moment("--since", since)
     if piped:
         _take_pipe(ctx, taker, form, session, moment)
@@ -99,9 +98,16 @@ def capture(
     others = _take_files(ctx, taker, scopes, words, form, moment, all_projects=all_projects)
     while watch:
         ids.pause(interval, interval)
-        taker.look_again()
+        before = taker.look_again()
         _take_files(ctx, taker, scopes, words, form, moment, all_projects=all_projects)
+        _say_new(ctx, taker, before)
     return _told(ctx, taker, acting.dry_run, others)
+
+
+def _say_new(ctx: Context, taker: "Capture", before: int) -> None:
+    new = taker.taken.turns + taker.taken.grown - before
+    if new:
+        ctx.note(f"[capture] {new} turn(s) taken in")
 
 
 def _take_pipe(ctx: Context, taker: "Capture", form: str, session: str | None, since: str) -> None:
@@ -109,6 +115,8 @@ def _take_pipe(ctx: Context, taker: "Capture", form: str, session: str | None, s
 
     found = of_bytes(ctx.stdin_bytes(), form=form, session=session or "", cwd=ctx.cwd)
     taker.transcript(found, since=since)
+    taker.form = found.form
+    _learn(ctx, taker)
     if not ctx.input:
         raise errors.EmptyInput
     if not found.form:
@@ -126,10 +134,14 @@ def _take_files(
     all_projects: bool,
 ) -> "dict[str, list[Found]]":
     """Take in the files that are named, else those of clients; the clients' files of other projects are the answer."""
-    from memctl.capture.found import Found, transcripts_on_disk
+    from memctl.capture.found import Found, transcripts_in, transcripts_on_disk
 
     others: dict[str, list[Found]] = {}
-    given = [Found(form, ctx.absolute(word), "") for word in words]
+    given: list[Found] = []
+    named: set[str] = set()
+    for word in map(ctx.absolute, words):
+        given += transcripts_in(word) if os.path.isdir(word) else [Found(form, word, "")]
+        named.add(word)
     if not words:
         given = []
         for one in transcripts_on_disk(ctx.environ, ctx.project.folder):
@@ -143,13 +155,23 @@ def _take_files(
         try:
             known = taker.file(one.path, form=form or one.client, cwd=one.folder, since=since)
         except errors.MemctlError as exc:
-            if words:
+            if one.path in named:
                 raise
             ctx.warn(f"[capture] {exc}")
             continue
-        if words and known and not taker.form:
+        _learn(ctx, taker)
+        if one.path in named and known and not taker.form:
             raise errors.DocumentUnreadable(path=ctx.policy.redact(one.path), reason=_NONE)
     return others
+
+
+def _learn(ctx: Context, taker: "Capture") -> None:
+    """Learn of what was taken in just now."""
+    from memctl.reading.learning import learn
+
+    found, taker.taken.exchanges = taker.taken.exchanges, []
+    for name, count in (learn(ctx.db, ctx.policy, taker.form, found) if found else {}).items():
+        taker.taken.made[name] += count
 
 
 def _told(ctx: Context, taker: "Capture", dry: bool, others: "dict[str, list[Found]]") -> PlainResult:
@@ -160,11 +182,13 @@ def _told(ctx: Context, taker: "Capture", dry: bool, others: "dict[str, list[Fou
         f"[capture] {taken.turns} turn(s) of {len(taken.sessions)} session(s) {would}taken in, {taken.grown} grown, "
         f"{taken.known} known, {taken.redacted} redacted, {taken.quarantined} quarantined, {taken.bad} bad line(s)"
     )
+    if taken.made["candidates"]:
+        ctx.note(f"[capture] {taken.made['candidates']} statement(s) proposed; memctl review goes through them")
     if elsewhere:
         ctx.note(f"[capture] {elsewhere} transcript(s) of other folders are on disk; --all-projects takes them in, too")
     listed = list(taken.sessions.items())
     data = {
-        "status": "ok", **taken.counts(), "other_transcripts": elsewhere,
+        "status": "ok", **taken.counts(), **taken.made, "other_transcripts": elsewhere,
         "captured": [{"session_id": named, "turns": turns} for named, turns in listed[:_LISTED]],
         "total": len(listed), "truncated": len(listed) > _LISTED, **({"dry_run": True} if dry else ctx.run_key()),
     }  # fmt: skip

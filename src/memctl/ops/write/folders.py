@@ -54,7 +54,7 @@ MountRemove = Annotated[
     answer={"mounts": "array", "count": "integer", "mount_id": "string", "path": "string", "removed": "string"},
     examples=(
         "memctl mount docs/ --name docs --ignore drafts/ '*.bak'",
-        "memctl mount docs/ --ignore ''       # again: other options (here: no patterns any more)",
+        "memctl mount docs/ --ignore ''   # again: other options (here: no patterns)",
         "memctl mount list --json | jq -r '.[].path'",
         "memctl mount remove docs             # by name, id or path; the passages stay",
     ),

@@ -11,7 +11,7 @@ from memctl.parameters import WriteTarget
 @operation(
     access=CREATE,
     examples=(
-        "memctl ingest docs/ src/             # raw: stored and searchable, not injected",
+        "memctl ingest docs/ src/         # raw: stored and searchable, not injected",
         "memctl ingest notes.md --injectable  # as push does it",
         "pandoc book.epub -t markdown | memctl ingest - --tags book",
     ),

@@ -70,7 +70,7 @@ def _report_one(done: "StatementOutcome", row: dict[str, Any], line: str) -> Pla
     access=CREATE,
     examples=(
         'memctl remember "We chose JWT for stateless auth" --type decision --tags auth',
-        'memctl remember "Deploys freeze on Fridays" --type constraint --why "two bad weekends" --tier ltm',
+        'memctl remember "No deploys on Fridays" --why "two bad weekends" --tier ltm',
         'memctl remember "Retries are capped at 3" --source src/gateway.py:41',
         'memctl remember "Tokens expire after 15 minutes" --cites src/auth.py:40-52',
         "git log -1 --format=%B | memctl remember --type fact --tags release",
@@ -135,8 +135,13 @@ def remember(
         raise errors.TextTooLong(limit=limit, size=size)
     done = batch.store("remember", again=again).outcomes[0]
     if done.kind == "rejected":
+        from memctl.ingest.statements import PURGED
+
+        if done.reasons == (PURGED,):
+            reason, _, remedy = PURGED.partition("; ")
+            raise errors.NothingStored(reason=reason, remedy=remedy)
         ctx.warn(f"[remember] {'; '.join(done.reasons)}")
-        raise errors.NothingStored(reason="rejected by policy" if "purged" not in done.reasons[0] else "it was purged")
+        raise errors.NothingStored(reason="rejected by policy")
     rows = standings_of(ctx, [done.id])
     tell_similar(ctx, "remember", [done], rows)
     _tell_one(ctx, done, standing_words(rows[done.id]))
@@ -323,8 +328,8 @@ def propose_text(result: Proposals) -> Iterator[str]:
 @operation(
     access=CREATE,
     examples=(
-        'memctl push "API design" --source docs/ --propose | some-llm | memctl pull --tags api --tee',
-        'echo "We chose JWT for stateless auth" | memctl pull --tags auth,decision --title "Auth decision"',
+        'memctl push "API" --source docs/ --propose | some-llm | memctl pull --tee',
+        'echo "We chose JWT for stateless auth" | memctl pull --tags auth --title JWT',
         "some-llm --json < question | MEMCTL_SESSION=review-7 memctl pull --tier mtm",
     ),
     exits={

@@ -31,6 +31,17 @@ def log(
     )
 
 
+def log_each(db: Database, action: str, item_ids: Sequence[str], reason: str = "") -> None:
+    """Append one event for each item, with the reason where there is one."""
+    now, details = ids.timestamp(), json.dumps({"reason": reason} if reason else {})
+    new = zip(ids.new_ids("EVT", len(item_ids)), item_ids, strict=True)
+    db.run_many(
+        "INSERT INTO memory_events(id, action, item_id, details_json, content_hash, timestamp) "
+        "VALUES (?, ?, ?, ?, '', ?)",
+        [(event, action, item_id, details, now) for event, item_id in new],
+    )
+
+
 def drop_reasons(db: Database, item_ids: Sequence[str]) -> None:
     """Take out of the events of items why somebody did what they tell."""
     db.run_many(

@@ -221,12 +221,14 @@ def iterate(db: Database, filters: Filters) -> Iterator[MemoryItem]:
         yield from get_many(db, wanted[at : at + BATCH])
 
 
-def count(db: Database, filters: Filters) -> int:
-    """How many items pass the filters."""
+def count(db: Database, filters: Filters, most: int = 2**62) -> int:
+    """How many items pass the filters; counting ends at `most`."""
     where, values = filters.where("i")
     if filters.origin is None:
-        return int(db.value(f"SELECT count(*) FROM memory_items AS i WHERE {where}", values))
-    return int(db.value(f"SELECT count(*) FROM ({_in_order(where, '1')})", values))
+        sql = f"SELECT 1 FROM memory_items AS i WHERE {where} LIMIT ?"
+    else:
+        sql = f"SELECT 1 FROM ({_in_order(where, '1')}) LIMIT ?"
+    return int(db.value(f"SELECT count(*) FROM ({sql})", [*values, most]))
 
 
 def count_by(db: Database, filters: Filters, column: str) -> dict[str, int]:
@@ -414,11 +416,6 @@ def set_withheld(db: Database, withheld: Mapping[str, tuple[str, Sequence[str]]]
                 if reason or not anew
             ],
         )
-
-
-def add_revision(db: Database, item_id: str, changed_at: str, reason: str) -> None:
-    """Note that an item was written, as its row is."""
-    db.run(_REVISION, (ids.new_id("REV"), item_id, item_id, UNCHANGED, changed_at, reason))
 
 
 def rewrite_revisions(db: Database, snapshots: Iterable[tuple[str, str]]) -> None:

@@ -27,6 +27,14 @@ def retention_of(db: Database, item_ids: Iterable[str]) -> dict[str, Retention]:
     return {item_id: Retention(kind, rate) for item_id, kind, rate in db.rows(sql, keys=item_ids)}
 
 
+def drop_keep(db: Database, item_id: str) -> bool:
+    """Let an item be kept for good no more, because it has an end now; whether it was."""
+    if retention_of(db, [item_id]).get(item_id) != Retention("keep"):
+        return False
+    db.run("DELETE FROM memory_retention WHERE item_id = ?", (item_id,))
+    return True
+
+
 def set_retention(
     db: Database, item_ids: Iterable[str], wanted: Retention | None, *, expires_at: str | None = None
 ) -> list[str]:

@@ -80,3 +80,9 @@ def count_conversations(db: Database) -> int:
     """How many conversations were told anything."""
     sql = f"SELECT count(DISTINCT session_id) FROM {_TABLE}"
     return int(db.value(sql)) if _TABLE in db.tables else 0
+
+
+def was_told(db: Database, item_id: str, session_id: str) -> bool:
+    """Whether a conversation was told an item unasked."""
+    sql = f"SELECT 1 FROM {_TABLE} WHERE item_id = ? AND session_id = ?"
+    return _TABLE in db.tables and db.value(sql, (item_id, session_id)) is not None

@@ -10,6 +10,8 @@ HEADER = "## Memory (Injected)"
 FOOTER = "--- End Memory ("
 #: The block of `inspect`, which ends where its rows do.
 STRUCTURE = "## Structure (Injected)"
+#: What stands around the rules that `memctl export --format rules` writes.
+RULES, RULES_END = "## Memory (Rules)", "--- End of rules from memctl ---"
 #: What the second line of a block of version 2 begins with.
 COMPACT = "format_version: 2"
 TRUNCATED = "[...truncated]"
@@ -23,12 +25,12 @@ def without_injected(text: str) -> tuple[str, int]:
     A block goes from its header to its footer, or to where lines stop looking like a block when that comes first (it
     was cut off, and what follows is somebody's own): its `key: value` head, the line of each passage (`[1] [STM:...]`,
     in version 2 `[a3185e] ...`), and lines indented by four blanks (in version 2 by one). A structure block goes as
-    far as its sections and their rows do.
+    far as its sections and their rows do, exported rules to their last line.
     """
     import re
 
     count = 0
-    for header, end_of_block in ((HEADER, _block_end), (STRUCTURE, _structure_end)):
+    for header, end_of_block in ((HEADER, _block_end), (STRUCTURE, _structure_end), (RULES, _rules_end)):
         kept: list[str] = []
         start = 0
         line = re.compile(rf"^ {{0,3}}{re.escape(header)}", re.MULTILINE)
@@ -78,6 +80,21 @@ def _structure_end(text: str, at: int) -> int:
             return end
         end = following
     return end
+
+
+def _rules_end(text: str, at: int) -> int:
+    end = text.find(f"\n{RULES_END}", at)
+    if end < 0:  # it was cut off
+        return text.find("\n", at) + 1 or len(text)
+    return text.find("\n", end + 1) + 1 or len(text)
+
+
+def without_rules(text: str) -> str:
+    """A document without the rules that were exported into it; its other lines keep their numbers."""
+    import re
+
+    found = re.compile(rf"^{re.escape(RULES)}$.*?^{re.escape(RULES_END)}$", re.MULTILINE | re.DOTALL)
+    return found.sub(lambda rules: "\n" * rules[0].count("\n"), text) if RULES_END in text else text
 
 
 # --- a block read back ------------------------------------------------------------------------------------------------

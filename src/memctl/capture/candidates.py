@@ -1,0 +1,98 @@
+"""Candidates of conversations as short-term statements, each with the turn that it was said in as evidence.
+
+They go through policy as every statement does, are in the queue of `memctl review`, and are gone after a while unless
+somebody keeps them, or another conversation says the same. What nearly repeats a statement that is there adds its turn
+to it instead of an item, unless that conversation was told the statement: what memory said itself shows nothing.
+"""
+
+from collections.abc import Sequence
+
+from memctl import ids
+from memctl.annotations import TYPE_CHECKING
+from memctl.capture.distil import TYPES, WorthKeeping, distil
+from memctl.capture.record import Exchange
+from memctl.ingest import statements
+from memctl.lifecycle.notice import find_similar
+from memctl.store import sessions, transcripts
+from memctl.store.database import Database
+from memctl.store.items import items, usefulness
+from memctl.store.quarantine import protected_items
+from memctl.text import clean, source_trust
+from memctl.types import MemoryItem, MemoryProvenance
+
+if TYPE_CHECKING:
+    from memctl.policy import MemoryPolicy
+
+#: Days after which one that nobody keeps is gone, and how sure of it one is, by who said it.
+KEPT_DAYS = 90
+_CONFIDENCE = {"user": 0.6, "assistant": 0.4}
+_TITLE_CHARS = 80
+#: Turns that are named as evidence of one statement.
+_MOST_EVIDENCE = 20
+
+
+def keep_candidates(
+    db: Database, policy: "MemoryPolicy", session_id: str, exchanges: Sequence[Exchange]
+) -> dict[str, int]:
+    """Store what is worth keeping of new exchanges of a session that is in the store; how many are new (`candidates`),
+    and how many are evidence of what was known (`repeats`).
+    """
+    session, found = sessions.get_session(db, session_id), distil(exchanges)
+    if session is None or not found:
+        return {"candidates": 0, "repeats": 0}
+    numbers = transcripts.known_origins(db, session_id)
+    new: list[MemoryItem] = []
+    contradicted: dict[str, list[tuple[str, str]]] = {}
+    repeats, said = 0, list[str]()
+    with db.atomic():
+        for one in found:
+            exchange = exchanges[one.exchange]
+            item = _item(one, exchange, session, numbers.get(exchange.origin, 0))
+            similar = find_similar(db, item)
+            same = next((known.id for known in similar if known.is_repeat), "")
+            if same:
+                said.append(same)
+                repeats += _add_evidence(db, same, item, session_id)
+                continue
+            new.append(item)
+            contradicted[item.id] = [(known.id, known.why) for known in similar]
+        done = statements.store_statements(db, policy, new, reason="capture", by_model=True, contradicted=contradicted)
+        sessions.note_items(db, session.id, [*said, *(outcome.id for outcome in done if outcome.id)], now=False)
+    stored = sum(outcome.kind == "stored" for outcome in done)
+    return {"candidates": stored, "repeats": repeats + sum(outcome.kind == "duplicate" for outcome in done)}
+
+
+def _item(one: WorthKeeping, exchange: Exchange, session: sessions.Session, number: int) -> MemoryItem:
+    """The statement that a candidate becomes. An assistant's word is marked as a model's."""
+    evidence = [f"{session.id}#{number}"] if number else []
+    source = MemoryProvenance("chat", f"{source_trust.CAPTURED}:{session.id}")
+    if one.by == "assistant":
+        evidence += source_trust.mark("chat", source.source_id, source_trust.CAPTURED)
+    source.chunk_ids = evidence
+    title = clean.one_line(one.text, _TITLE_CHARS) + (f" (asked: {one.asked})" if one.asked else "")
+    item = MemoryItem(
+        tier="stm", type=TYPES[one.kind], title=clean.one_line(title), content=one.text,
+        tags=[one.kind], confidence=_CONFIDENCE[one.by], scope=session.scope, provenance=source,
+        expires_at=ids.timestamp(ids.now_seconds() + KEPT_DAYS * 86_400),
+    )  # fmt: skip
+    said = (exchange.asked if one.by == "user" else exchange.answered) or exchange.first
+    if said.time:
+        item.created_at = said.time
+    return item
+
+
+def _add_evidence(db: Database, known_id: str, new: MemoryItem, session_id: str) -> bool:
+    """Name the turn of a repeat in the statement that it repeats; one that two conversations say stays for good."""
+    known = items.get(db, known_id)
+    if known is None or known.id in protected_items(db, [known]) or usefulness.was_told(db, known_id, session_id):
+        return False
+    source = known.provenance
+    turns = [one for one in new.provenance.chunk_ids if "#" in one and one not in source.chunk_ids]
+    if not turns or sum("#" in one for one in source.chunk_ids) >= _MOST_EVIDENCE:
+        return False
+    source.chunk_ids = [*source.chunk_ids, *turns]
+    changes: dict[str, object] = {"provenance": source.to_dict()}
+    if source.source_id.startswith(source_trust.CAPTURED) and source.source_id != new.provenance.source_id:
+        changes["expires_at"] = None
+    items.update(db, known.id, changes, "capture", compact=True)
+    return True

@@ -1,0 +1,191 @@
+"""What of a conversation is worth keeping, found by form alone: decisions and their reasons, what somebody always wants
+done so, errors and what fixed them, commands that worked, what files are for, and what is still to do.
+
+A candidate is in the words of whoever said it, and names the exchange that it stands in. No model is asked: what is
+found is a proposal, which people go through (`memctl review`), and a model may refine (`consolidate --candidates`).
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+
+from memctl.annotations import Literal, NamedTuple
+from memctl.capture import cues
+from memctl.capture.record import Exchange
+from memctl.capture.turns import Command, Turn
+from memctl.text.clean import one_line
+
+Kind = Literal["decision", "preference", "fix", "command", "file", "task"]
+#: The type of the statement that each becomes.
+TYPES: dict[Kind, str] = {
+    "decision": "decision", "preference": "constraint", "fix": "pattern", "command": "pattern", "file": "fact",
+    "task": "todo",
+}  # fmt: skip
+#: Characters of a sentence that may be one; of a turn that is looked at; of a whole candidate.
+_LEAST, _MOST, _LOOKED_AT, _WHOLE = 10, 400, 20_000, 600
+#: Words of a candidate that are no small ones; candidates of one exchange.
+_LEAST_WORDS = 2
+_MOST_OF_EXCHANGE = 4
+#: A choice answers a question so many prompts before it at most.
+_QUESTION_BEFORE = 2
+#: Two candidates of a session with this share of common words are one.
+_ALIKE = 0.6
+#: What somebody quotes, or has pasted, is not what they say.
+_QUOTED = re.compile(r"[\"“„«][^\"“”»]{60,}[\"”»]|^(?:>|\t| {2,}).*$", re.MULTILINE)
+_CODE = re.compile(r"^(```|~~~).*?(?:^\1|\Z)", re.DOTALL | re.MULTILINE)
+_SENTENCE = re.compile(r"(?<=[.!?;])\s+(?=\S)|(?<=[。！？])|\n+")  # noqa: RUF001
+_LIST_MARK = re.compile(r"^(?:[-*+>#]+|\d+[.)])\s+")
+
+
+class WorthKeeping(NamedTuple):
+    """Something worth keeping.
+
+    kind      what sort of thing it is
+    text      what is to be kept
+    exchange  where it was said; the number of it in what was given
+    by        who said it
+    asked     the question that it answers; "" for none
+    """
+
+    kind: Kind
+    text: str
+    exchange: int
+    by: str
+    asked: str = ""
+
+
+def distil(exchanges: Sequence[Exchange]) -> list[WorthKeeping]:
+    """The candidates of one conversation, in order; what is said again in it is one."""
+    found: list[WorthKeeping] = []
+    questions = [""]
+    commands: dict[str, WorthKeeping] = {}
+    for number, one in enumerate(exchanges):
+        if one.asked is not None:
+            for kind, text, asked in _of_prompt(one.asked, questions[-_QUESTION_BEFORE:]):
+                _add(found, WorthKeeping(kind, text, number, "user", asked))
+            questions.append(_question(one.asked.text))
+        if one.answered is not None:
+            worked = _worked(exchanges[number : number + 2])
+            told = {old.kind for old in found if old.exchange == number}
+            for kind, text in _of_answer(one.answered, worked=worked):
+                if kind != "task" or kind not in told:  # else it repeats what the prompt says
+                    _add(found, WorthKeeping(kind, text, number, "assistant"))
+            for purpose, line in _commands(one.answered.commands):
+                commands[purpose] = WorthKeeping("command", line, number, "assistant")
+    return sorted([*found, *commands.values()], key=lambda one: one.exchange)
+
+
+def _add(found: list[WorthKeeping], new: WorthKeeping) -> None:
+    """Take a candidate, unless it says next to nothing, the session has said it already, or its exchange has enough."""
+    new = new._replace(text=new.text.rstrip("; "))
+    words = _words(new.text)
+    if len(words) < _LEAST_WORDS:
+        return
+    for at, old in enumerate(found):
+        if old.text in new.text:  # it says more
+            found[at] = new
+            return
+        there = _words(old.text)
+        if len(words & there) >= _ALIKE * max(1, min(len(words), len(there))) and new.exchange - old.exchange <= 1:
+            return
+    if sum(old.exchange == new.exchange for old in found) < _MOST_OF_EXCHANGE:
+        found.append(new)
+
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(re.findall(r"\w{4,}|[\u3400-\u9fff]", text.casefold()))
+
+
+# --- what a person says -----------------------------------------------------------------------------------------------
+
+
+def _of_prompt(turn: Turn, questions: Sequence[str]) -> Iterator[tuple[Kind, str, str]]:
+    """Decisions, preferences and tasks in a prompt, with what they answer; `questions`: what was asked before."""
+    text = _QUOTED.sub("", turn.text[:_LOOKED_AT])
+    if not cues.PROMPT.search(text):
+        return
+    before = ""
+    for sentence in _sentences(text):
+        said = bare = cues.NODS.sub("", sentence).strip()
+        if cues.REFERS.search(said) or len(_words(said)) < _LEAST_WORDS:
+            said = f"{before} {said}".strip()
+        before = bare
+        if _asks(sentence) or cues.DOUBT.search(sentence):
+            continue
+        if cues.TASK.search(said):
+            yield "task", said, ""
+        elif cues.DECISION.search(said) and not cues.ORDER.search(said):
+            yield "decision", said, questions[-1] if cues.OPEN.search(questions[-1]) else ""
+        elif cues.PREFERENCE.search(said):
+            yield "preference", said, ""
+        elif cues.CHOICE.search(sentence) and any(questions):
+            asked = next(filter(None, reversed(questions)))
+            yield "decision", f"{said} (asked: {asked})", asked
+
+
+def _question(text: str) -> str:
+    """The last question of a prompt; "" for none."""
+    return next((one for one in reversed(list(_sentences(text[:_LOOKED_AT]))) if _asks(one)), "")
+
+
+def _asks(sentence: str) -> bool:
+    return sentence.rstrip(" )\"'").endswith(("?", "？"))  # noqa: RUF001
+
+
+# --- what an assistant says -------------------------------------------------------------------------------------------
+
+
+def _of_answer(turn: Turn, *, worked: bool) -> Iterator[tuple[Kind, str]]:
+    """Fixes that held, what files are for, and tasks in an answer."""
+    text = turn.text[:_LOOKED_AT]
+    if not cues.ANSWER.search(text):
+        return
+    sentences = [one for one in _sentences(text) if not _asks(one)]
+    fix = _fix(sentences) if worked or turn.files else ""
+    if fix:
+        yield "fix", fix
+    for sentence in (cues.NODS.sub("", one) for one in sentences):
+        if cues.DOUBT.search(sentence):
+            continue
+        if cues.TASK.search(sentence):
+            yield "task", sentence
+        elif cues.FILE.search(sentence) and sentence not in fix:
+            yield "file", sentence
+
+
+def _fix(sentences: Sequence[str]) -> str:
+    """What was wrong, and what put it right, as one text: from the sentence that says so to the one that says how."""
+    for at, sentence in enumerate(sentences):
+        if not cues.WRONG.search(sentence):
+            continue
+        for end in range(at, min(at + 4, len(sentences))):
+            if cues.FIXED.search(sentences[end]):
+                told = sentences[at : end + 1]
+                if any(map(cues.WHY.search, told)):
+                    return one_line(" ".join(told), _WHOLE)
+    return ""
+
+
+def _worked(exchanges: Sequence[Exchange]) -> bool:
+    """Whether the last command of an answer worked, or the next prompt says that it does."""
+    if any(one.answered and one.answered.commands and one.answered.commands[-1].exit_code == 0 for one in exchanges):
+        return True
+    return len(exchanges) > 1 and bool(exchanges[1].asked and cues.HOLDS.search(exchanges[1].asked.text[:200]))
+
+
+def _commands(ran: Iterable[Command]) -> Iterator[tuple[str, str]]:
+    """Commands that worked and say by themselves what they are for: its purpose, and the text."""
+    for one in ran:
+        line = one_line(one.line, _MOST)
+        if one.exit_code == 0 and line == one.line.strip() and not cues.PARTIAL.search(line):
+            for purpose, pattern in cues.PURPOSES:
+                if pattern.search(line):
+                    yield purpose, f"`{line}` {purpose}."
+                    break
+
+
+def _sentences(text: str) -> Iterator[str]:
+    """The sentences of a text without its code; what is too short or too long to be one thing is left out."""
+    for line in _SENTENCE.split(_CODE.sub("\n", text)):
+        said = _LIST_MARK.sub("", line.strip())
+        if (len(said) >= _LEAST or (not said.isascii() and len(said) > 4)) and len(said) <= _MOST:
+            yield one_line(said, _MOST)
