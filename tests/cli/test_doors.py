@@ -141,6 +141,17 @@ DOORS: dict[str, Callable[[], list[Result]]] = {
         run("resolve", ok("conflicts", "--json").json()["conflicts"][0]["id"], "both", "--reason", TOKEN),
     ],
     "browse": lambda: [run("browse", f"zanzibar/{TOKEN}", "--pin", stated())],
+    "remote": lambda: [
+        run("remote", "add", *words)
+        for words in (
+            ("r", TOKEN),
+            (TOKEN, "."),
+            ("r", ".", "--scope", TOKEN),
+            ("r", ".", "--scope", f"x={TOKEN}"),
+            ("r", ".", "--scope", f"{TOKEN}=x"),
+            ("r", f"https://me:{TOKEN}@example.org/x.git"),
+        )
+    ],
     "scope mv": lambda: [(stated(), run("scope", "mv", "project", TOKEN))[1]],
     "workspace": lambda: (
         [run("workspace", "set", "w", flag, TOKEN) for flag in ("--scope", "--corpus", "--description")]

@@ -88,7 +88,7 @@ def _refuse_misplaced(action: str, name: str | None, url: str | None, **given: b
     elif action in ("log", "verify", "compact", "remove") and not name:
         wrong = f"{action} takes the name of a remote"
     elif url and action != "add":
-        wrong = f"unexpected argument '{url}'"
+        wrong = f"{action} takes no URL"
     elif action != "sync" and (given["dry_run"] or given["watch"] or given["yes"]):
         wrong = "--dry-run, --watch and --yes are for sync only"
     elif action != "add" and given["adds"]:
@@ -106,7 +106,7 @@ def _chosen(ctx: Context, name: str | None) -> "list[Remote]":
 
     found = [one for one in remotes.list_remotes(ctx.db) if name in (None, one.name)]
     if name is not None and not found:
-        raise RemoteNotFound(name=one_line(name, _NAME))
+        raise RemoteNotFound(name=ctx.policy.redact(one_line(name, 200)))
     return found
 
 
@@ -119,6 +119,9 @@ def _add(ctx: Context, name: str, url: str, scopes: list[str], trust: str, *, re
     from memctl.remote.problems import RemoteInvalid
     from memctl.store import remotes
 
+    judge = ItemPolicy(ctx.policy)
+    if judge.refuses(name, url):
+        raise RemoteInvalid(reason="there is a secret in it; git's credential helper keeps those")
     if not name.replace("-", "").replace("_", "").isalnum() or len(name) > _NAME:
         raise RemoteInvalid(reason=f"its name is one word of at most {_NAME} letters, digits, - and _")
     there = {one.name: one for one in remotes.list_remotes(ctx.db)}
@@ -127,8 +130,8 @@ def _add(ctx: Context, name: str, url: str, scopes: list[str], trust: str, *, re
         local, _, far = word.partition("=")
         local = ctx.scope_named(local.strip())
         mapped[local] = far.strip() or local
-        if not local or one_line(mapped[local], 200) != mapped[local] or ItemPolicy(ctx.policy).refuses(mapped[local]):
-            raise RemoteInvalid(reason=f"'{one_line(word, _NAME)}' is no scope")
+        if not local or one_line(mapped[local], 200) != mapped[local] or judge.refuses(local, mapped[local]):
+            raise RemoteInvalid(reason=f"'{ctx.policy.redact(one_line(word, 200))}' is no scope")
         for other in there.values():
             if local in other.scopes and other.name != name:
                 raise RemoteInvalid(reason=f"the scope {local} is shared through {other.name} already")
