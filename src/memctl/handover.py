@@ -7,7 +7,8 @@ import os
 
 from memctl import ids
 from memctl.annotations import TYPE_CHECKING
-from memctl.capture.record import Capture, Taken
+from memctl.capture.record import Capture, Exchange, Taken
+from memctl.capture.turns import Turn
 from memctl.context import Context
 from memctl.names import DEFAULT_SCOPE
 from memctl.text.block.markers import COMPACT, FOOTER, HEADER
@@ -24,8 +25,8 @@ TOKENS, DAYS = 180, 14
 _SECONDS_OF_DAY = 86_400
 #: Turns that are looked at, the newest; sessions among which the last one is looked for.
 _TURNS, _SESSIONS = 60, 200
-#: Characters of a line that is told; files that are named.
-_LINE, _FILES = 240, 8
+#: Characters of a line that is told; files that are named; decisions and open tasks.
+_LINE, _FILES, _POINTS = 240, 8, 6
 
 
 class SessionScopes:
@@ -100,7 +101,7 @@ def last_session(ctx: Context, but: str = "") -> "Session | None":
 
 
 def told_of(ctx: Context, session: "Session", tokens: int = TOKENS, known: str = "") -> str:
-    """What a session leaves, as a block within so many tokens: where it stands.
+    """What a session leaves, as a block within so many tokens: what is open, what was decided, where it stopped.
 
     known  what is told anyway: what stands in it is not said again
     """
@@ -112,7 +113,7 @@ def told_of(ctx: Context, session: "Session", tokens: int = TOKENS, known: str =
     branch = f", branch {details['branch']}" if details.get("branch") else ""
     told = [
         line
-        for line in (*_last_words(turns), *_files(details.get("files")))
+        for line in (*_points(turns), *_last_words(turns), *_files(details.get("files")))
         if line.partition(": ")[2] not in known and statements.judge_turn(ctx.policy, line, "").injectable
     ]
     client = f"{session.client}, " if session.client else ""
@@ -123,6 +124,20 @@ def told_of(ctx: Context, session: "Session", tokens: int = TOKENS, known: str =
             return f"{block}\n"
         told.pop()
     return ""
+
+
+def _points(turns: "list[SessionTurn]") -> list[str]:
+    """Open tasks and decisions, in the words that were used, the newest first."""
+    from memctl.capture.distil import distil
+
+    said = [
+        Exchange("", Turn("user", turn.question), Turn("assistant", turn.answer) if turn.answer else None)
+        for turn in turns
+    ]
+    found = distil(said)
+    named = {"task": "Open", "decision": "Decided", "preference": "Decided"}
+    lines = [f"{named[one.kind]}: {one_line(one.text, _LINE)}" for one in reversed(found) if one.kind in named]
+    return sorted(lines[:_POINTS], key=lambda line: not line.startswith("Open"))
 
 
 def _last_words(turns: "list[SessionTurn]") -> list[str]:
