@@ -27,8 +27,8 @@ _OURS_GUARD = re.compile(r"memctl\b.*\bhooks (safety-guard|audit-logger)\b|\bmem
 #: Commands that a person is asked about, though memctl may be run: there is no way back, or they run other programs,
 #: write where they are told, or change who and what is trusted. Claude Code looks at `ask` before `allow`.
 ASKED = (
-    "ask", "backup", "chat", "config", "export", "init", "loop", "purge", "quarantine", "remote", "reset", "salvage",
-    "serve", "session", "setup", "teardown", "trust", "untrust",
+    "archive-sessions", "ask", "backup", "chat", "config", "export", "init", "loop", "purge", "quarantine", "remote",
+    "reset", "salvage", "serve", "session", "setup", "teardown", "trust", "untrust",
 )  # fmt: skip
 _PERMISSIONS = {
     ("permissions", "allow"): ["Bash(memctl *)"],
