@@ -121,6 +121,8 @@ def _path_end(said: str) -> int:
 
 
 def _is_file(name: str) -> bool:
+    if "@" in name and name.endswith(".org"):  # an address of mail
+        return False
     return bool(re.fullmatch(_NAMES, name)) or f" {name.rpartition('.')[2].lower()} " in _SUFFIXES
 
 
