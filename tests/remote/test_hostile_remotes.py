@@ -89,6 +89,23 @@ def test_an_id_of_ours_is_taken_by_nobody() -> None:
     assert anna.item("Something")["id"] != ours["id"]
 
 
+def test_who_edits_what_we_said_is_named_and_our_word_does_not_vouch_for_it() -> None:
+    anna, _ = pair()
+    anna.ok("verify", anna.item("We deploy")["id"])
+    anna.sync()
+    (key, state) = next((row[0], json.loads(row[1])) for row in anna.rows("SELECT key, state FROM memctl_remote_keys"))
+    clock, _, author = max(merge.stamps_of(state, merge.author_of(next(iter(state["born"]))))).partition(".")
+    stamp = merge.make_stamp(int(clock) + 1, STRANGER)
+    forge((key, {"text": {stamp: ["We deploy never.", {author: clock}]}}))
+    anna.sync()
+    (edited,) = anna.items()
+    assert (edited["content"], edited["validation"]) == ("We deploy never.", "unverified")
+    assert "remote:team/mallory" in edited["provenance"]["chunk_ids"]
+    anna.ok("verify", edited["id"])
+    anna.sync()
+    assert [one["validation"] for one in anna.items()] == ["verified"]
+
+
 def test_a_log_from_the_future_waits() -> None:
     anna, _ = pair()
     forge(said("Tomorrow never dies.", stamp=merge.make_stamp(NOW * 2, STRANGER)))

@@ -126,7 +126,9 @@ class Arrival:
                 self._policy.hold(item, verdict)
                 held |= {finding.rule for finding in verdict.findings} or {"policy"}
             if there is None:
-                self._name_author(item, one)
+                self._name_author(item, min(one.state["born"]))
+            elif was["content"] != row.fields["content"]:
+                self._name_author(item, max(one.state["text"]))
         elif "held" in one.wrote:  # what policy found in these words it finds still
             held |= set(one.wrote["held"][1]) - set(merge.BY_OTHERS)
         self._settle_standing(item, there, held)
@@ -190,13 +192,14 @@ class Arrival:
             references = [*references, *source_trust.mark(kind, name, "remote")]
         return MemoryProvenance(kind, name, references, [], fields["made"])
 
-    def _name_author(self, item: MemoryItem, one: KnownKey) -> None:
-        """Say in an item's source from whom it came here. It is judged without: the names are few, and judged once."""
-        author = merge.author_of(min(one.state["born"]))
+    def _name_author(self, item: MemoryItem, stamp: str) -> None:
+        """Say in an item's source whose words came here. It is judged without: the names are few, and judged once."""
+        author = merge.author_of(stamp)
         if author not in self._labels:
             who = clean.one_line(self._who.get(author) or author, 40)
             self._labels[author] = f"{FROM_REMOTE}{self.remote.name}/{author if self._policy.refuses(who) else who}"
-        item.provenance.chunk_ids = [*item.provenance.chunk_ids, self._labels[author]]
+        if self._labels[author] not in item.provenance.chunk_ids:
+            item.provenance.chunk_ids = [*item.provenance.chunk_ids, self._labels[author]]
 
     def _settle_standing(self, item: MemoryItem, there: MemoryItem | None, held: set[str]) -> None:
         """Withhold an item, or let go one that only the remote withheld."""
@@ -241,7 +244,7 @@ class Arrival:
             verdict = self._policy.judge(item)
             if verdict.rejected:
                 continue
-            self._name_author(item, one)
+            self._name_author(item, min(one.state["born"]))
             held = set(row.held) | {finding.rule for finding in verdict.findings if verdict.forced_non_injectable}
             self._settle_standing(item, None, held)
             self._items.append(item)

@@ -489,8 +489,10 @@ def _capped(name: str, state: State, view: MergeView) -> Any:
     else:
         births = _births(state)
         values = [one[2 + FIELDS.index(name)] for one in births.values()]
-        value, authors = _first(name, values), set(map(author_of, births))
-    if view.trust == "high" or authors & view.mine:
+        stamp, value, authors = max(births), _first(name, values), set(map(author_of, births))
+    said = max(state["text"])
+    is_other = name == "validation" and said > stamp and author_of(said) not in view.mine  # words edited since
+    if view.trust == "high" or (authors & view.mine and not is_other):
         return value
     if name == "validation" and value == "verified":
         return "unverified"
