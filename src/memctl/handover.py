@@ -52,6 +52,8 @@ class SessionScopes:
         from memctl.context.project import FOLDER, project_of
         from memctl.paths import real_path
 
+        if not folder:
+            return False
         mine = self.ctx.project
         place = real_path(folder)
         if place == mine.folder or place.startswith(os.path.join(mine.folder, "")):

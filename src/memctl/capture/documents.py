@@ -110,7 +110,7 @@ def _opencode(value: Record, talk_of: TalkOf) -> None:
             bare = text.strip()  # what `opencode run` was given has quote marks around it
             talk.user(bare[1:-1] if len(bare) > 2 and bare[0] == bare[-1] == '"' else text, number, id=named, time=at)
         elif role == "assistant" and not dig(about, "summary"):
-            talk.set(model=dig(about, "modelID"), cwd=dig(about, "path", "cwd"))
+            talk.set(model=dig(about, "modelID"), cwd=info.get("directory") or dig(about, "path", "cwd"))
             talk.say(text, number, id=named, time=at)
             for part in parts:
                 if part.get("type") == "tool":

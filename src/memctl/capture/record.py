@@ -5,6 +5,7 @@ given to no model again. That it begins with a role is no attack: it is how turn
 """
 
 import os
+import stat
 from collections.abc import Callable, Iterable, Iterator
 
 from memctl import errors, ids
@@ -78,8 +79,8 @@ class Capture:
     dry       only counts: nothing is written
     only      whether a session of a database that was held in a folder is wanted; None: every one
     form      of the file that was read last; "" where it held no conversation
-    learn     makes candidates of new and grown exchanges of a client, and counts them; in the transaction of their
-              turns, so that none is lost when the program is killed in between
+    learn     makes candidates of new and grown exchanges that models may see, by client, and counts them; in the
+              transaction of their turns, so that none is lost when the program is killed in between
     """
 
     def __init__(
@@ -104,7 +105,7 @@ class Capture:
         return self.taken.turns + self.taken.grown
 
     def file(self, path: str, *, form: str = "", cwd: str = "", since: str = "") -> bool:
-        """Take in what is new in a file; False when nothing is. Raises DocumentUnreadable, NotADatabase."""
+        """Take in what is new in a file; False when nothing is. Raises DocumentUnreadable."""
         path = os.path.realpath(path)
         try:
             size, changed = _state(path)
@@ -120,6 +121,10 @@ class Capture:
             self.transcript(found, since=since)
         except OSError as exc:
             raise errors.DocumentUnreadable(path=self.policy.redact(path), reason=exc.strerror or str(exc)) from exc
+        except errors.NotADatabase as exc:
+            raise errors.DocumentUnreadable(
+                path=self.policy.redact(path), reason="it is no database with conversations that memctl can read"
+            ) from exc
         self.form = found.form
         if found.form and not self.dry and not since and self.policy.redact(path) == path:
             read = transcripts.ReadFile(key, found.form, size, changed, found.resume)
@@ -167,11 +172,12 @@ class Capture:
             self.taken.turns += not number
             self.taken.grown += bool(number)
             self.taken.sessions[session] = self.taken.sessions.get(session, 0) + (not number)
-            fresh.append(one._replace(session=session))
+            if turn.injectable:  # of what no model is given again, no sentence is either
+                fresh.append(one._replace(session=session))
         if new and not self.dry:
             with self.db.atomic():
                 self._write(session, new, told, client)
-                for name, count in (self.learn(client, fresh) if self.learn else {}).items():
+                for name, count in (self.learn(client, fresh) if self.learn and fresh else {}).items():
                     self.taken.made[name] += count
 
     def _judged(self, session: str, one: Exchange, number: int) -> transcripts.NewTurn | None:
@@ -223,7 +229,9 @@ class Capture:
 
 
 def _state(path: str) -> tuple[int, int]:
-    """The size and the time of a file and of the log of a database, which has what is newest."""
+    """The size and the time of a file and of the log of a database, which has what is newest. Raises OSError."""
+    if not stat.S_ISREG(os.stat(path).st_mode):  # a pipe would wait for ever
+        raise OSError(0, "it is no regular file; give it to `memctl capture pipe` on standard input")
     found = [os.stat(name) for name in (path, path + "-wal") if name == path or os.path.exists(name)]
     return sum(info.st_size for info in found), max(info.st_mtime_ns for info in found)
 
