@@ -32,7 +32,8 @@ class MemctlError(Exception):
 
     def advice(self) -> str:
         """The hint with this error's fields filled in, or the `remedy` that it was raised with; "" for neither."""
-        return str(self.fields.get("remedy") or self.hint.format_map(defaultdict(str, self.fields)))
+        own = "" if "{remedy}" in self.hint else self.fields.get("remedy")
+        return str(own or self.hint.format_map(defaultdict(str, self.fields)))
 
     def as_dict(self) -> dict[str, str]:
         """The error as machines read it, on stderr and over MCP."""

@@ -112,8 +112,8 @@ def test_what_is_too_old_or_too_much_is_forgotten_but_still_listed(monkeypatch: 
     monkeypatch.setattr("memctl.ids.now_seconds", lambda: time.time() + 93 * 86_400)
     with open(".memory/config.json", "w", encoding="utf-8") as file:
         file.write('{"history": {"keep_days": 1000, "share": 0.01}}')
-    for number in range(3):
+    for number in range(5):
         ok("edit", item, "--content", f"{number} " + "much text. " * 165)
     monkeypatch.setattr("memctl.ids.now_seconds", lambda: time.time() + 95 * 86_400)
     ok("edit", item, "--content", "No more.")
-    assert (parts(4), parts(5), parts(7)) == ({}, {}, {"items": 1})
+    assert (parts(4), parts(5), parts(9)) == ({}, {}, {"items": 1})
