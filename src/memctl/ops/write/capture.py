@@ -1,6 +1,7 @@
 """Conversations that AI clients wrote down: memctl capture, memctl archive-sessions."""
 
 import os
+from functools import partial
 
 from memctl import errors, ids
 from memctl.annotations import TYPE_CHECKING, Annotated
@@ -71,8 +72,6 @@ def capture(
     deleted. What is worth keeping (decisions, preferences, fixes, commands, tasks) is found by form, and proposed as
     short-term statements: `memctl review` goes through them. No model is asked.
     """
-    from functools import partial
-
     from memctl.capture.record import Capture
     from memctl.capture.transcript import ALIASES, FORMS
     from memctl.handover import SessionScopes
