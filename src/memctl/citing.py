@@ -257,15 +257,20 @@ class Follower:
 
     def _renamed(self, gone: Sequence[CitationRow]) -> dict[str, str]:
         """Where documents that are gone are now, as git tells it of what was committed since they were cited."""
-        by_tree: dict[git.WorkTree, dict[str, None]] = {}
+        by_tree: dict[git.WorkTree, dict[str, dict[str, str]]] = {}
         for row in gone:
             if row.revision and (tree := git.work_tree(os.path.dirname(row.path))):
-                by_tree.setdefault(tree, {})[row.revision.partition(" ")[0]] = None
-        wanted, found = {row.path for row in gone}, dict[str, str]()
+                commit, _, blob = row.revision.partition(" ")
+                by_tree.setdefault(tree, {}).setdefault(commit, {})[row.path] = blob
+        found: dict[str, str] = {}
         for tree, commits in by_tree.items():
-            for commit in list(commits)[:_COMMITS]:
-                moved = git.renames_since(tree, commit)
-                found |= {old: moved[old] for old in wanted & moved.keys() if old not in found}
+            for commit, wanted in list(commits.items())[:_COMMITS]:
+                renames = git.renames_since(tree, commit)
+                by_path = {old: new for old, new, _ in renames}
+                for path, blob in wanted.items():  # a document that had moved before has another name in the commit
+                    same = [by_path[path]] if path in by_path else [new for _, new, old in renames if old == blob]
+                    if len(same) == 1:
+                        found.setdefault(path, same[0])
         there = corpus.get_files(self.db, found.values())
         return {old: new for old, new in found.items() if new in there}
 
@@ -370,14 +375,14 @@ def find_stale(db: Database) -> list[StaleFact]:
 
 
 def stale_diff(db: Database, item_id: str, may_show: Callable[[str], bool]) -> list[str]:
-    """What became of the text that an item cites, as the lines of a unified diff.
+    """What became of the text that an item cites, as the lines of a unified diff; once, however often it cites that.
 
     Text that policy holds back is not in it, nor what was purged. The old text is that of its archived passages; where
     the store has them no more, that of the blob in git, if `may_show` allows it.
     """
     from difflib import unified_diff
 
-    out: list[str] = []
+    found: dict[tuple[str, ...], None] = {}
     for row in citations.of_items(db, [item_id]).get(item_id, ()):
         if row.state not in STALE or not row.text_hash:
             continue
@@ -388,7 +393,9 @@ def stale_diff(db: Database, item_id: str, may_show: Callable[[str], bool]) -> l
         after = stored_document(db, row.moved_to or row.path)
         old, new = (_text_in(doc, row) if doc else [] for doc in (before, after))
         name = os.path.basename(row.path)
-        lines = list(unified_diff(old, new, f"{name} as cited", f"{name} now", lineterm="", n=2))
+        found[tuple(unified_diff(old, new, f"{name} as cited", f"{name} now", lineterm="", n=2))] = None
+    out: list[str] = []
+    for lines in found:
         out += [*lines[:_DIFF_LINES], *([f"… {len(lines) - _DIFF_LINES} more lines"] * (len(lines) > _DIFF_LINES))]
     return out
 

@@ -59,18 +59,18 @@ def read_blob(tree: WorkTree, blob: str) -> str | None:
         return None
 
 
-def renames_since(tree: WorkTree, commit: str) -> dict[str, str]:
-    """The files that were renamed since a commit, by the commit of the work tree: old path -> new path, absolute."""
+def renames_since(tree: WorkTree, commit: str) -> list[tuple[str, str, str]]:
+    """The files that were renamed since a commit, by the commit of the work tree: old path, new path, old blob."""
     if not is_commit(commit) or commit == tree.head:
-        return {}
+        return []
     try:
-        words = ("diff-tree", "-r", "-z", "-M", "--diff-filter=R", "--name-status", commit, tree.head)
+        words = ("diff-tree", "-r", "-z", "-M", "--diff-filter=R", "--raw", commit, tree.head)
         said = ask(tree.git, *words) or ""
     except OSError:
-        return {}
-    parts = said.split("\0")
-    pairs = zip(parts[1::3], parts[2::3], strict=False)
-    return {os.path.join(tree.root, old): os.path.join(tree.root, new) for old, new in pairs}
+        return []
+    parts = said.split("\0")  # `:mode mode blob blob how`, old path, new path, and so on
+    root, rows = tree.root, zip(parts[0::3], parts[1::3], parts[2::3], strict=False)
+    return [(os.path.join(root, old), os.path.join(root, new), head.split(" ")[2]) for head, old, new in rows]
 
 
 def repository(folder: str) -> tuple[str, str] | None:

@@ -73,6 +73,26 @@ def test_what_changed_in_a_renamed_file_has_changed_and_is_not_gone(tree: Path) 
     assert {"-    return bool(token)", "+    return bool(token.strip())"} <= set(entry["diff"])
 
 
+def test_a_document_that_moved_before_is_followed_when_it_is_renamed_with_a_change(tree: Path) -> None:
+    (tree / "auth.py").rename(tree / "access.py")
+    commit(tree)
+    ok("sync")
+    text = (tree / "access.py").read_text().replace("bool(token)", "bool(token.strip())")
+    (tree / "access.py").unlink()
+    write(tree / "login.py", text)
+    commit(tree)
+    ok("sync")
+    assert [(os.path.basename(path), state) for path, state, _ in rows()] == [("login.py", "changed")]
+
+
+def test_what_is_cited_twice_is_shown_once(tree: Path) -> None:
+    ok("remember", "-q", "`check` is in auth.py:1-2.")
+    write(tree / "auth.py", CODE.replace("bool(token)", "token == 1"))
+    ok("sync")
+    entries = ok("review", "--kind", "stale", "--json").json()["entries"]
+    assert [entry["diff"].count("+    return token == 1") for entry in entries] == [1, 1]
+
+
 @pytest.mark.parametrize("how", ["no commit", "no program"])
 def test_without_git_the_text_is_found_where_it_is_now(tree: Path, how: str, monkeypatch: pytest.MonkeyPatch) -> None:
     rename_and_change(tree)

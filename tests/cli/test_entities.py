@@ -1,9 +1,12 @@
 """memctl entities: what the items name, with where they say so."""
 
+from pathlib import Path
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from folders import write
 from memctl.ops.look.entities import find_entities
 from memctl.text.named import KINDS, NamedThings
 from stores import add
@@ -57,6 +60,18 @@ def test_what_models_may_not_see_names_nothing(made: list[str]) -> None:
     assert "cellar" not in ok("entities", "-n", "100").text
 
 
+def test_where_only_documents_are_it_is_said_that_passages_are_left_out(scratch: Path) -> None:
+    ok("init")
+    assert "--passages" not in ok("entities").notes
+    write(scratch / "guide.md", "# Guide\n\nThe Payment Gateway is in src/auth.py.\n")
+    ok("sync", ".")
+    for command in ("entities", "graph", "topics", "timeline"):
+        assert "--passages takes them in" in ok(command).notes, command
+        assert "--passages" not in ok(command, "--passages").notes
+        assert "--passages" not in ok(command, "--from", "docs").notes
+        assert "--passages" not in ok(command, "--tags", "no such tag").notes
+
+
 def test_entities_that_an_item_was_given_are_names() -> None:
     add(content="It sings.", entities=["Nightingale"])
     assert ok("entities", "--json").json()["entities"][0]["name"] == "Nightingale"
@@ -74,6 +89,9 @@ def test_entities_that_an_item_was_given_are_names() -> None:
         ("SQLite 3.40.1 and v2.3.1 and 1.2.3", [("version", "SQLite 3.40.1"), ("version", "v2.3.1"),
          ("version", "1.2.3")]),
         ("It is cut: src/auth.p… and by Alice Mar…", [("name", "Alice")]),
+        ("db1.example.org, db1.example.org:5432 and mail.example.com; notes.org and x.org:3; com.acme.io is code",
+         [("url", "db1.example.org"), ("url", "mail.example.com"), ("path", "notes.org"), ("path", "x.org")]),
+        ("Ask bob@example.org or bob@mail.example.org; icon@2.py is a file", [("path", "icon@2.py")]),
         ("and/or yes/no e.g. i.e. HTTP", []),
     ],
 )  # fmt: skip

@@ -200,7 +200,9 @@ def test_a_release_elsewhere_is_none_here_unless_a_person_says_so() -> None:
     assert not any(item.injectable for item in stored("fresh.db"))
     with change("fresh.db") as store:
         assert store.value("SELECT count(*) FROM memory_events WHERE action = 'release'") == 0
-    restore(data, "fresh.db", "--released")  # nor does a later import release what is held back here
+    # Nor does a later import release what is held back here, and it names what does.
+    later = run("import", "--released", "--db", "fresh.db", stdin=data).notes
+    assert "quarantine release" in later and "--released takes it over" not in later
     assert not any(item.injectable for item in stored("fresh.db"))
     ok("import", "--released", "--db", "own.db", stdin=data)
     assert {item.id for item in stored("own.db") if item.injectable} == {item_id}

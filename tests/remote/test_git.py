@@ -95,9 +95,7 @@ def test_a_reader_without_the_right_to_write_reads() -> None:
     anna, _ = pair()
     anna.say("We deploy on Fridays.")
     anna.sync()
-    hook = Path(HUB, "hooks", "pre-receive")
-    hook.write_text("#!/bin/sh\necho 'no writing' >&2\nexit 1\n")
-    hook.chmod(0o755)
+    git("config", "receive.hideRefs", "refs/memctl", cwd=HUB)
     ci = Home("ci").join("--read-only", url=HUB)
     ci.say("Only here.")
     ci.sync()
@@ -107,7 +105,7 @@ def test_a_reader_without_the_right_to_write_reads() -> None:
     refused = writer.run("remote", "sync")
     assert refused.code == 1
     assert "team did not do this" in refused.notes
-    hook.unlink()
+    git("config", "--unset", "receive.hideRefs", cwd=HUB)
     writer.sync()
     assert "It wants to write." in writer.texts()
     assert len(refs()) == 2
@@ -130,6 +128,23 @@ def test_no_program_that_a_repository_names_is_run(scratch: Path) -> None:
     home.join(url=HUB)
     home.say("We deploy on Fridays.")
     assert run("remote", "sync", env=home.env, cwd="work").code == 0
+    assert not marker.exists()
+
+
+def test_no_program_of_a_repository_on_this_machine_is_run_by_a_push(scratch: Path) -> None:
+    git("init", "--quiet", "--bare", HUB)
+    git("init", "--quiet", "--bare", "other.git")
+    marker = scratch / "ran"
+    for name in ("pre-receive", "update", "post-receive", "post-update", "reference-transaction", "proc-receive"):
+        hook = Path(HUB, "hooks", name)
+        hook.write_text(f"#!/bin/sh\ntouch {marker}\n")
+        hook.chmod(0o755)
+    git("config", "core.alternateRefsCommand", f"touch {marker};", cwd=HUB)
+    Path(HUB, "objects", "info", "alternates").write_text(f"{scratch / 'other.git' / 'objects'}\n")
+    home = Home("anna").join(url=HUB)
+    home.say("We deploy on Fridays.")
+    home.sync()
+    assert len(refs()) == 1
     assert not marker.exists()
 
 

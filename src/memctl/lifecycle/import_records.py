@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 #: Kinds that are nothing without their item.
 _BESIDE = frozenset(("link", "revision", "withheld", "retention", "conflict", "citation", "pin"))
 _JUDGED_ANEW = "what a person released elsewhere is judged anew here (--released takes it over, of your own export)"
+_HELD_HERE = "what is held back here already stays so (memctl quarantine release frees it)"
 #: What becomes of an item's text: the line as it may be stored, or None and the reasons why it may not.
 Judge = Callable[[ItemLine], tuple[ItemLine | None, list[str]]]
 
@@ -96,7 +97,7 @@ class RecordImport:
                     raise RecordRefused("skipped_dedup")
                 raise RecordRefused("skipped_conflict", f"{kind.name} {given[kind.key[0]]} is here with other values")
         if not may_come:
-            raise RecordRefused("skipped_policy", _JUDGED_ANEW)
+            raise RecordRefused("skipped_policy", _HELD_HERE if self.takes_releases else _JUDGED_ANEW)
         if db is not None:
             if kind.name == "revision" and self._is_purged(db, str(given["item_id"])):
                 raise RecordRefused("skipped_conflict", "revision of an item that was purged here")

@@ -248,6 +248,15 @@ def said_where(ctx: Context, filters: Filters, source: str | None, *, passages: 
     return filters if passages or not corpus.has_documents(ctx.db) else filters.replace(origin="statements")
 
 
+def passages_hint(ctx: Context, filters: Filters) -> str:
+    """What follows "nothing was found" where `said_where` left passages out that pass the filters; else ""."""
+    from memctl.store.items import items
+
+    if filters.origin != "statements" or not items.count(ctx.db, filters.replace(origin="docs"), 1):
+        return ""
+    return " Passages of documents are left out; --passages takes them in."
+
+
 def block_budget(ctx: Context, request: ReadRequest) -> int:
     """The tokens of a block: as many as the request says, at most as many as its workspace allows."""
     if request.workspace is None:

@@ -26,6 +26,8 @@ _KEPT_WORDS = 300_000
 _SIGN = re.compile(r"[\d/_`@]|\w[.:]\w|\(\)|[a-z][A-Z]")
 _IDENTIFIER = re.compile(r"[A-Za-z_$][\w$]*(?:(?:\.|::)[A-Za-z_]\w*)*")
 _DAY_FIRST = re.compile(r"(\d{1,2})\.(\d{1,2})\.(\d{4})")
+#: References that are of another kind here.
+_KIND_OF = {"symbol": "identifier", "host": "url"}
 #: What surrounds a word and is none of it.
 _AROUND = ".,;:!?()[]{}<>\"'«»“”„*"
 #: A number that its neighbours make a version, a day or a commit.
@@ -84,7 +86,7 @@ def _by_itself(word: str) -> Iterator[tuple[str, str]]:
     named = False
     for one in find_named(word):
         named = True
-        yield "identifier" if one.kind == "symbol" else one.kind, one.target[:NAME_CHARS]
+        yield _KIND_OF.get(one.kind, one.kind), one.target[:NAME_CHARS]
     if not named and _IDENTIFIER.fullmatch(bare) and is_identifier(bare.replace(".", "")) and not bare.isupper():
         yield "identifier", bare.replace("::", ".")[:NAME_CHARS]
     elif not named and "_" in bare and bare.isupper() and _IDENTIFIER.fullmatch(bare):

@@ -44,6 +44,11 @@ _SUFFIXES = (
     "sql toml ini cfg conf yaml yml json jsonl xml html css scss md rst txt tex org adoc csv tsv ipynb pdf docx odt "
     "xlsx ods pptx odp eml tf gradle lock env proto graphql vue svelte "
 )
+#: A host of several labels; a word of two may be a file (`notes.org`), one that begins as packages of Java do is code.
+_HOST = re.compile(
+    r"(?!(?:com|org|net|io|de)\.)(?:[a-z0-9][a-z0-9-]{0,62}\.){2,8}"
+    r"(?:com|org|net|edu|gov|mil|io|dev|eu|de|fr|ch|at|uk)"
+)
 #: What may follow a path or an address, and is none of it.
 _AFTER = ".,;:!?)}'"
 
@@ -51,7 +56,7 @@ _AFTER = ".,;:!?)}'"
 class Reference(NamedTuple):
     """Something that a text refers to.
 
-    kind    path, symbol, url, version or commit; of what is only named cve or date
+    kind    path, symbol, url, version or commit; of what is only named host, cve or date
     cited   in the words of the text
     target  the path, the dotted name of the symbol, the address …
     lines   of a path: first and last, from 1
@@ -75,12 +80,15 @@ def find_references(text: str) -> list[Reference]:
 
 
 def find_named(text: str) -> Iterator[Reference]:
-    """All that a text names, in its order: references, CVE ids and days; `memctl.text.named` looks for more."""
+    """All that a text names, in its order: references, hosts, CVE ids and days; `memctl.text.named` looks for more."""
     for match in _pattern().finditer(text):
         kind, said = match.lastgroup or "", match[match.lastgroup or 0]
         if kind == "path":
             lines = [number for number in match.groups()[1:] if number and number.isdecimal()]
             path = said[: _path_end(said)]
+            if _HOST.fullmatch(path):
+                yield Reference("host", path, path)
+                continue
             if lines or "/" in path or _is_file(path):
                 first = int(lines[0]) if lines else 0
                 last = int(lines[-1]) if lines else 0
@@ -113,6 +121,8 @@ def _path_end(said: str) -> int:
 
 
 def _is_file(name: str) -> bool:
+    if "@" in name and name.endswith(".org"):  # an address of mail
+        return False
     return bool(re.fullmatch(_NAMES, name)) or f" {name.rpartition('.')[2].lower()} " in _SUFFIXES
 
 

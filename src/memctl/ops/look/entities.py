@@ -7,7 +7,7 @@ from memctl.annotations import Annotated
 from memctl.context import Context
 from memctl.operation import READ, Arg, Fields, PlainResult, operation
 from memctl.parameters import Passages, ReadRequest, Source
-from memctl.reading.request import read_filters, said_where
+from memctl.reading.request import passages_hint, read_filters, said_where
 from memctl.text.clean import one_line
 from memctl.text.named import KINDS, LOOKED_AT, NAME_CHARS, EntityKind, Named, NamedThings
 from memctl.types import MemoryItem
@@ -58,7 +58,7 @@ def entities(
     free = delivery.items_for_models(ctx, newest, "entities")
     shown = [row for one in order[:limit] if (row := found[one].as_dict(one, free))["items"]]
     if not found:
-        ctx.note("[entities] None.")
+        ctx.note(f"[entities] None.{passages_hint(ctx, filters)}")
     elif len(order) > limit:
         ctx.note(f"[entities] {limit} of {len(order)} entities; -n {min(len(order), 1000)} lists more")
     data = {

@@ -7,7 +7,7 @@ from memctl.annotations import Annotated, Any, Literal
 from memctl.context import Context
 from memctl.operation import READ, Arg, Fields, PlainResult, operation
 from memctl.parameters import Passages, ReadRequest, Source
-from memctl.reading.request import read_filters, said_where
+from memctl.reading.request import passages_hint, read_filters, said_where
 
 Format = Literal["lines", "json", "graphml", "dot", "mermaid"]
 EdgeKind = Literal[
@@ -59,7 +59,8 @@ def graph(
 
     filters = read_filters(ctx, request, "graph", injectable=True)
     if around is None:
-        found = GraphBuilder(ctx, said_where(ctx, filters, source, passages=passages), limit).newest()
+        filters = said_where(ctx, filters, source, passages=passages)
+        found = GraphBuilder(ctx, filters, limit).newest()
     else:
         (item,) = named_items(ctx, [around], "graph")
         near = similar_items(ctx, item, _NEAR, all_scopes=request.all_scopes)
@@ -73,7 +74,7 @@ def graph(
     if found.truncated:
         ctx.note(f"[graph] {limit} nodes and not all; -n {min(10 * limit, 100_000)} shows more")
     elif not edges:
-        ctx.note("[graph] No edges.")
+        ctx.note(f"[graph] No edges.{passages_hint(ctx, filters)}")
     data: dict[str, Any] = {
         "status": "ok", "total": len(nodes), "truncated": found.truncated,
         "counts": dict(sorted(Counter(edge["kind"] for edge in edges).items())), "nodes": nodes, "edges": edges,

@@ -7,7 +7,7 @@ from memctl.annotations import TYPE_CHECKING, Annotated, Any, Literal
 from memctl.context import Context
 from memctl.operation import READ, Arg, Fields, PlainResult, operation
 from memctl.parameters import Passages, ReadRequest, Source
-from memctl.reading.request import read_filters, said_where
+from memctl.reading.request import passages_hint, read_filters, said_where
 from memctl.text.bars import bar
 from memctl.text.clean import one_line
 
@@ -72,7 +72,7 @@ def timeline(
         found = delivery.items_for_people(ctx, found, "timeline")
     total = sum(days.values())
     if not total:
-        ctx.note("[timeline] No items.")
+        ctx.note(f"[timeline] No items.{passages_hint(ctx, filters)}")
     data = {
         "status": "ok", "by": period, "start": min(days, default=None), "end": max(days, default=None), "total": total,
         "truncated": total > len(found), "groups": [{"when": when, "count": count} for when, count in groups.items()],

@@ -7,7 +7,7 @@ from memctl.annotations import Annotated
 from memctl.context import Context
 from memctl.operation import READ, Arg, Fields, PlainResult, operation
 from memctl.parameters import Passages, ReadRequest, Source
-from memctl.reading.request import read_filters, said_where
+from memctl.reading.request import passages_hint, read_filters, said_where
 from memctl.text.bars import bar
 from memctl.text.clean import one_line
 
@@ -61,7 +61,8 @@ def topics(
         for topic in shown
     ]  # fmt: skip
     if not found:
-        ctx.note("[topics] No topics: no word is shared by some items, and not by nearly all.")
+        why = "no word is shared by some items, and not by nearly all."
+        ctx.note(f"[topics] No topics: {why}{passages_hint(ctx, filters)}")
     elif len(found) > len(shown):
         ctx.note(f"[topics] {len(shown)} of {len(found)} topics; -n {min(len(found), 1000)} lists more")
     data = {

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
 #: Characters of a name, of a title in a line; entries of `remote log` and of lists in an answer.
 _NAME, _TITLE, _MOST = 40, 60, 100
+#: Ids that a warning names.
+_NAMED = 5
 _ACTIONS = Literal["list", "add", "status", "sync", "log", "verify", "compact", "remove"]
 
 
@@ -224,7 +226,8 @@ def _tell(ctx: Context, one: "Remote", done: "Exchanged") -> None:
     for who, problem in sorted(done.problems.items()):
         ctx.warn(f"[remote] {one.name}: the log of {one_line(who, _TITLE)} {problem}")
     if done.waits:
-        ctx.warn(f"[remote] {one.name}: policy keeps {len(done.waits)} item(s) here; memctl remote status names them")
+        named = ", ".join(sorted(done.waits)[:_NAMED]) + (", …" if len(done.waits) > _NAMED else "")
+        ctx.warn(f"[remote] {one.name}: policy keeps {len(done.waits)} item(s) here: {named}")
 
 
 def _leaving_lines(done: "Exchanged") -> Iterator[str]:
