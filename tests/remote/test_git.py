@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from homes import Home, exchange
+from memctl import state
 from memctl.remote.git import GitCarrier
 from support import run
 
@@ -73,6 +74,18 @@ def test_a_compacted_log_is_one_commit_without_the_past() -> None:
     anna.say("Something new after that.")
     exchange(anna, bert)
     assert len(bert.texts()) == 2
+
+
+@pytest.mark.parametrize("action", ["compact", "remove"])
+def test_no_copy_of_the_past_stays_on_this_machine(action: str) -> None:
+    anna, bert = pair()
+    anna.say("We deploy on Fridays.")
+    exchange(anna, bert)
+    assert [*Path(state.folder(), "remotes").glob("*.git")]
+    anna.ok("remote", action, "team")
+    assert not [*Path(state.folder(), "remotes").glob("*.git")]
+    exchange(bert)
+    assert bert.texts() == ["We deploy on Fridays."]
 
 
 def test_nothing_new_is_one_connection(monkeypatch: pytest.MonkeyPatch) -> None:

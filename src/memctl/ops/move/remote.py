@@ -161,9 +161,11 @@ def _described(one: "Remote") -> dict[str, Any]:
 
 
 def _remove(ctx: Context, one: "Remote") -> PlainResult:
+    from memctl.remote.places import drop_copy
     from memctl.store import remotes
 
     remotes.remove_remote(ctx.db, one.name)
+    drop_copy(one.url)
     ctx.note("[remote] what came from there stays; what went there stays there")
     return PlainResult({"status": "ok", "name": one.name}, [f"{one.name} is forgotten"])
 
@@ -319,6 +321,7 @@ def _verify(ctx: Context, one: "Remote") -> PlainResult:
 
 def _compact(ctx: Context, one: "Remote") -> PlainResult:
     from memctl.remote.exchange import compacted
+    from memctl.remote.places import drop_copy
 
     if one.read_only:
         raise errors.UsageError(f"{one.name} is read only", command="remote")
@@ -327,5 +330,6 @@ def _compact(ctx: Context, one: "Remote") -> PlainResult:
     with ctx.at_work("remote"):
         rows = [{"scope": scope, "records": count} for scope, count in compacted(exchange)]
         exchange.run()
+    drop_copy(one.url)
     lines = [f"{row['scope']}: {row['records']} record(s) in one piece" for row in rows]
     return PlainResult({"status": "ok", "name": one.name, "total": len(rows), "truncated": False, "logs": rows}, lines)
