@@ -137,6 +137,13 @@ class ItemPolicy:
             return False
         return self._policy.judge(text, field="references", document=False).action == "reject"
 
+    def has_secret(self, text: str) -> bool:
+        """Whether a text holds a secret for which no statement is stored."""
+        if not text or self._policy.is_clean(text):
+            return False
+        findings = self._policy.judge(text, document=False).findings
+        return any(one.kind == "secret" and one.action == "reject" for one in findings)
+
 
 def holding_rules(findings: "Iterable[Finding]") -> tuple[str, ...]:
     """The rules of the findings for which no model may be given a text, each once."""

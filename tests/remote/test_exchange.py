@@ -159,6 +159,17 @@ def test_a_secret_that_comes_in_is_refused_and_an_order_is_held() -> None:
     assert bert.texts() == []
 
 
+def test_a_secret_in_a_changed_title_stays_here() -> None:
+    anna, bert = homes("anna", "bert")
+    said = anna.say(FRIDAY)
+    exchange(anna, bert)
+    anna.change("UPDATE memory_items SET title = 'The key is AKIAIOSFODNN7EXAMPLQ' WHERE id = ?", said)
+    assert [one["id"] for one in anna.sync()["waits"]] == [said]
+    assert f"keeps 1 item(s) here: {said}" in anna.ok("remote", "sync").notes
+    bert.sync()
+    assert "AKIA" not in str(bert.items())
+
+
 def test_an_older_program_that_replaces_rows_is_seen() -> None:
     anna, bert = homes("anna", "bert")
     said = anna.say(FRIDAY)

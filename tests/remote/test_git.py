@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from homes import Home, exchange
+from memctl import state
 from memctl.remote.git import GitCarrier
 from support import run
 
@@ -75,6 +76,18 @@ def test_a_compacted_log_is_one_commit_without_the_past() -> None:
     assert len(bert.texts()) == 2
 
 
+@pytest.mark.parametrize("action", ["compact", "remove"])
+def test_no_copy_of_the_past_stays_on_this_machine(action: str) -> None:
+    anna, bert = pair()
+    anna.say("We deploy on Fridays.")
+    exchange(anna, bert)
+    assert [*Path(state.folder(), "remotes").glob("*.git")]
+    anna.ok("remote", action, "team")
+    assert not [*Path(state.folder(), "remotes").glob("*.git")]
+    exchange(bert)
+    assert bert.texts() == ["We deploy on Fridays."]
+
+
 def test_nothing_new_is_one_connection(monkeypatch: pytest.MonkeyPatch) -> None:
     anna, bert = pair()
     anna.say("We deploy on Fridays.")
@@ -95,9 +108,7 @@ def test_a_reader_without_the_right_to_write_reads() -> None:
     anna, _ = pair()
     anna.say("We deploy on Fridays.")
     anna.sync()
-    hook = Path(HUB, "hooks", "pre-receive")
-    hook.write_text("#!/bin/sh\necho 'no writing' >&2\nexit 1\n")
-    hook.chmod(0o755)
+    git("config", "receive.hideRefs", "refs/memctl", cwd=HUB)
     ci = Home("ci").join("--read-only", url=HUB)
     ci.say("Only here.")
     ci.sync()
@@ -107,7 +118,7 @@ def test_a_reader_without_the_right_to_write_reads() -> None:
     refused = writer.run("remote", "sync")
     assert refused.code == 1
     assert "team did not do this" in refused.notes
-    hook.unlink()
+    git("config", "--unset", "receive.hideRefs", cwd=HUB)
     writer.sync()
     assert "It wants to write." in writer.texts()
     assert len(refs()) == 2
@@ -130,6 +141,23 @@ def test_no_program_that_a_repository_names_is_run(scratch: Path) -> None:
     home.join(url=HUB)
     home.say("We deploy on Fridays.")
     assert run("remote", "sync", env=home.env, cwd="work").code == 0
+    assert not marker.exists()
+
+
+def test_no_program_of_a_repository_on_this_machine_is_run_by_a_push(scratch: Path) -> None:
+    git("init", "--quiet", "--bare", HUB)
+    git("init", "--quiet", "--bare", "other.git")
+    marker = scratch / "ran"
+    for name in ("pre-receive", "update", "post-receive", "post-update", "reference-transaction", "proc-receive"):
+        hook = Path(HUB, "hooks", name)
+        hook.write_text(f"#!/bin/sh\ntouch {marker}\n")
+        hook.chmod(0o755)
+    git("config", "core.alternateRefsCommand", f"touch {marker};", cwd=HUB)
+    Path(HUB, "objects", "info", "alternates").write_text(f"{scratch / 'other.git' / 'objects'}\n")
+    home = Home("anna").join(url=HUB)
+    home.say("We deploy on Fridays.")
+    home.sync()
+    assert len(refs()) == 1
     assert not marker.exists()
 
 

@@ -14,6 +14,7 @@ from collections.abc import Iterator, Mapping
 
 from memctl import ids
 from memctl.annotations import TYPE_CHECKING, Any, NamedTuple
+from memctl.item_policy import ItemPolicy
 from memctl.remote import merge, segments
 from memctl.remote.arrival import Arrival
 from memctl.remote.carrier import SegmentPlace
@@ -138,7 +139,7 @@ class RemoteExchange:
         self._fill_outbox()
         self.done = self.done._replace(
             received=news.count, new=arrival.new, changed=arrival.changed, archived=arrival.archived,
-            purged=len(arrival.purged), held=arrival.held, refused=arrival.refused, waits=stock.waits,
+            purged=len(arrival.purged), held=arrival.held, refused=arrival.refused + news.refused, waits=stock.waits,
             problems=news.problems,
         )  # fmt: skip
 
@@ -312,15 +313,16 @@ class _News:
     records   (scope, replica, key, state) in the order of the logs
     logs      how far each log is known now
     problems  who -> what is wrong with his log
+    refused   records with a secret in them: nothing of them is kept
     """
 
     def __init__(self, exchange: RemoteExchange, listing: "Listing", known: Mapping[tuple[str, str], KnownLog]) -> None:
         self._carrier, self._listing, self._known = exchange.carrier, listing, known
-        self._own = exchange.remote.replica
+        self._own, self._policy = exchange.remote.replica, ItemPolicy(exchange.policy)
         self.records: list[tuple[str, str, str, merge.State]] = []
         self.logs: dict[tuple[str, str], KnownLog] = {}
         self.problems: dict[str, str] = {}
-        self.clock = self.count = 0
+        self.clock = self.count = self.refused = 0
         self._latest = int(ids.now_seconds() * 1_000_000) + segments.MOST_AHEAD
 
     def read(self) -> None:
@@ -350,7 +352,8 @@ class _News:
             except segments.SegmentProblem as exc:
                 problem = f"segment {name.last} {exc}"
                 break
-            log = log._replace(last=name.last, hash=name.hash, who=segment.who, read_at=ids.timestamp(),
+            who = "" if self._policy.refuses(segment.who) else segment.who
+            log = log._replace(last=name.last, hash=name.hash, who=who, read_at=ids.timestamp(),
                                records=log.records + len(segment.records))  # fmt: skip
         if problem:
             self.problems[f"{scope}/{log.who or replica}"] = problem
@@ -364,7 +367,11 @@ class _News:
             raise segments.SegmentProblem("is from the future, by more than a day: it waits")
         self.clock = max(self.clock, clock)
         self.count += len(segment.records)
-        self.records += [(scope, replica, key, state) for key, state in segment.records]
+        for key, state in segment.records:
+            if any(self._policy.has_secret(text) for text in merge.words_of(state)):
+                self.refused += 1
+            else:
+                self.records.append((scope, replica, key, state))
 
 
 def _continues(names: "list[segments.SegmentName]", known: KnownLog) -> bool:

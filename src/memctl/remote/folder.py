@@ -42,9 +42,16 @@ class FolderCarrier:
             number = os.open(path, flags)
         except FileNotFoundError:
             return b""
+        except OSError:
+            if stat.S_ISREG(os.lstat(path).st_mode):
+                raise
+            return b""  # a link, which is not followed
+        info = os.fstat(number)
+        if not stat.S_ISREG(info.st_mode) or info.st_size > MOST_BYTES:
+            os.close(number)
+            return b""
         with open(number, "rb") as file:
-            info = os.fstat(number)
-            return file.read() if stat.S_ISREG(info.st_mode) and info.st_size <= MOST_BYTES else b""
+            return file.read(MOST_BYTES + 1)
 
     def publish(self, new: Iterable[tuple[SegmentPlace, bytes]], drop: Iterable[SegmentPlace] = ()) -> None:
         """Write segments, then take older ones away."""

@@ -21,6 +21,11 @@ _OPTIONS = (
     "transfer.fsckObjects=true", "credential.interactive=false",
 )  # fmt: skip
 _WHO = "memctl <memctl@localhost>"
+#: How a repository on this machine is written to: with git's defaults for whatever in its own settings runs programs.
+_RECEIVE = (
+    "--receive-pack=git -c core.hooksPath=/dev/null -c core.alternateRefsCommand=true -c receive.autogc=false "
+    "-c receive.denyCurrentBranch=refuse receive-pack"
+)
 #: Of the environment, what git takes its orders from is left out, but for how it asks for keys.
 _KEPT = ("GIT_SSH", "GIT_SSH_COMMAND", "GIT_ASKPASS", "GIT_SSL_CAINFO", "GIT_SSL_NO_VERIFY")
 
@@ -112,7 +117,8 @@ class GitCarrier:
         ]
         pushed = [f"{'+' * (place in anew)}{out}/{n}:{self._ref(self.prefix, place)}" for n, place in enumerate(logs)]
         try:
-            self._git("push", "--quiet", "--no-verify", *leases, "--", self.url, *pushed)
+            how = ["--no-verify", *([_RECEIVE] if os.path.isabs(self.url) else [])]
+            self._git("push", "--quiet", *how, *leases, "--", self.url, *pushed)
             for n, place in enumerate(logs):
                 self._git("update-ref", self._ref(PREFIX, place), f"{out}/{n}")
         finally:
@@ -160,7 +166,7 @@ class GitCarrier:
         kept = {name: value for name, value in os.environ.items() if not name.startswith("GIT_") or name in _KEPT}
         kept.setdefault("GIT_SSH_COMMAND", "ssh -oBatchMode=yes")
         return kept | {
-            "GIT_DIR": self.folder, "GIT_TERMINAL_PROMPT": "0", "LC_ALL": "C",
+            "GIT_DIR": self.folder, "GIT_TERMINAL_PROMPT": "0", "GIT_NO_LAZY_FETCH": "1", "LC_ALL": "C",
             "GIT_ALLOW_PROTOCOL": "file:git:http:https:ssh",
         }  # fmt: skip
 

@@ -99,6 +99,18 @@ def _stamps(state: State) -> Iterator[str]:
         yield from (stamp for adds, _ in state.get(name, {}).values() for stamp in adds)
 
 
+def words_of(state: State) -> Iterator[str]:
+    """All that a state says in words, each text by itself and first."""
+    yield from (entry[0] for entry in state.get("text", {}).values())
+    words: list[Any] = []
+    for name in ("born", "life", "set", "held", "gone", *SETS):
+        part = state.get(name, {})
+        words += [*part.values(), *(part if name in SETS else ())]
+    for one in words:  # grows meanwhile
+        words += one if isinstance(one, list) else one.values() if isinstance(one, dict) else ()
+    yield "\n".join(one for one in words if isinstance(one, str))
+
+
 def ids_of(state: State) -> dict[str, str]:
     """The ids that a state's item was born with, each with its first stamp; the first id is the first one born."""
     out: dict[str, str] = {}

@@ -9,6 +9,7 @@ from memctl.remote.problems import RemoteInvalid
 
 if TYPE_CHECKING:
     from memctl.remote.carrier import Carrier
+    from memctl.remote.git import GitCarrier
 
 #: How git is reached; what runs programs (`ext::`) is none of them.
 _SCHEMES = ("ssh", "https", "http", "git")
@@ -45,12 +46,24 @@ def resolve(url: str, absolute: Callable[[str], str]) -> str:
     return path
 
 
+def drop_copy(url: str) -> None:
+    """Delete what git keeps here of a repository: older logs too, with texts that were purged since."""
+    if not os.path.isabs(url):
+        import shutil
+
+        shutil.rmtree(_git_carrier(url).folder, ignore_errors=True)
+
+
 def open_carrier(url: str) -> "Carrier":
     """What carries to a URL that `resolve` gave."""
     if os.path.isabs(url):
         from memctl.remote.folder import FolderCarrier
 
         return FolderCarrier(url)
+    return _git_carrier(url)
+
+
+def _git_carrier(url: str) -> "GitCarrier":
     from memctl.remote.git import GitCarrier
 
     is_here = url.startswith(_GIT) and not url.startswith("git://")

@@ -13,6 +13,7 @@ from memctl import ids
 from memctl.annotations import Any, NamedTuple
 from memctl.names import TIERS, VALIDATIONS
 from memctl.remote import merge
+from memctl.text import clean
 
 #: Records and bytes of a segment at most; inflated ones as many times more.
 MOST_RECORDS, MOST_BYTES, MOST_INFLATED = 1000, 4 << 20, 32 << 20
@@ -24,6 +25,11 @@ _NAME = re.compile(r"([0-9]{8})-([0-9]{8})-([0-9a-f]{64})", re.ASCII)
 _STAMP = re.compile(r"[0-9]{16}\.[0-9a-f]{12}", re.ASCII)
 _REPLICA = re.compile(r"[0-9a-f]{12}", re.ASCII)
 _KEY = re.compile(r"[0-9a-f]{32}", re.ASCII)
+#: What no store can write: half a character.
+_LONE = re.compile("[\ud800-\udfff]")
+#: What a rule is called, and the signs that a time has.
+_RULE = re.compile(r"[a-z0-9][a-z0-9_.:-]{0,79}", re.ASCII)
+_TIME = re.compile(r"[0-9TtZz:.+ -]{1,40}", re.ASCII)
 _WORD = 2000
 
 
@@ -120,7 +126,8 @@ def unpack(name: SegmentName, body: bytes, scope: str, replica: str, before: str
     if len(given) > MOST_RECORDS:
         raise SegmentProblem("has more records than a segment may have")
     records = [record for one in given if (record := checked(one)) is not None]
-    return Segment(str(data.get("who") or "")[:80], records, len(given) - len(records) - given.count(["", {}]))
+    who = str(data.get("who") or "").encode("utf-8", "replace").decode()
+    return Segment(clean.one_line(who, 80), records, len(given) - len(records) - given.count(["", {}]))
 
 
 def _inflate(body: bytes) -> dict[str, Any]:
@@ -150,7 +157,10 @@ def checked(given: object) -> tuple[str, merge.State] | None:
     if not (isinstance(given, list) and len(given) == 2 and isinstance(given[0], str) and _KEY.fullmatch(given[0])):
         return None
     state = given[1]
-    if not isinstance(state, dict) or not state.keys() <= _PARTS.keys() or len(_dump(state)) > _MOST_RECORD:
+    if not isinstance(state, dict) or not state.keys() <= _PARTS.keys():
+        return None
+    text = _dump(state)
+    if len(text) > _MOST_RECORD or (not text.isascii() and _LONE.search(text)):
         return None
     return (given[0], state) if all(_PARTS[name](value) for name, value in state.items()) else None
 
@@ -167,6 +177,10 @@ def _is_words(value: object) -> bool:
     return isinstance(value, list) and all(map(_is_word, value))
 
 
+def _is_rules(value: object) -> bool:
+    return isinstance(value, list) and all(isinstance(one, str) and _RULE.fullmatch(one) for one in value)
+
+
 def _is_seen(value: object) -> bool:
     return isinstance(value, dict) and all(is_replica(who) and _is_stamp(f"{at}.{who}") for who, at in value.items())
 
@@ -176,7 +190,13 @@ def _is_map(value: object, of: Any) -> bool:
 
 
 def _is_text(value: object) -> bool:
-    return isinstance(value, list) and len(value) == 2 and isinstance(value[0], str) and _is_seen(value[1])
+    return (
+        isinstance(value, list)
+        and len(value) == 2
+        and isinstance(value[0], str)
+        and bool(value[0].strip())
+        and _is_seen(value[1])
+    )
 
 
 def _is_life(value: object) -> bool:
@@ -204,7 +224,9 @@ def _is_field(name: str, value: object) -> bool:
         )  # fmt: skip
     if name in ("tier", "validation"):
         return value in (TIERS if name == "tier" else VALIDATIONS)
-    return _is_word(value) or (name == "expires_at" and value is None)
+    if name == "expires_at":
+        return value is None or (isinstance(value, str) and _TIME.fullmatch(value) is not None)
+    return _is_word(value)
 
 
 def _is_fields(value: object) -> bool:
@@ -227,7 +249,7 @@ _PARTS: dict[str, Any] = {
     "born": lambda value: _is_map(value, _is_birth),
     "text": lambda value: _is_map(value, _is_text),
     "life": lambda value: _is_map(value, _is_life),
-    "held": lambda value: _is_map(value, _is_words),
+    "held": lambda value: _is_map(value, _is_rules),
     "gone": lambda value: _is_map(value, _is_word),
     "free": lambda value: isinstance(value, list) and all(map(_is_stamp, value)),
     "set": _is_fields,

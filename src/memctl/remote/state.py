@@ -2,6 +2,7 @@
 
 from memctl import ids
 from memctl.annotations import TYPE_CHECKING, Any
+from memctl.item_policy import ItemPolicy
 from memctl.remote import merge, segments
 from memctl.remote.carrier import SegmentPlace
 from memctl.store import remotes
@@ -75,7 +76,7 @@ def verified(exchange: "RemoteExchange") -> list[dict[str, Any]]:
     """Each log read from its beginning, with what is wrong in it, and whether it still has what was read earlier."""
     known = remotes.get_logs(exchange.db, exchange.name)
     listing = exchange.carrier.listing(sorted(set(exchange.remote.scopes.values())))
-    rows = []
+    rows, judge = [], ItemPolicy(exchange.policy)
     for (scope, replica), names in sorted(listing.items()):
         before, last, who, count, problem = "", 0, "", 0, ""
         for name in names:
@@ -89,7 +90,8 @@ def verified(exchange: "RemoteExchange") -> list[dict[str, Any]]:
             except segments.SegmentProblem as exc:
                 problem = f"segment {name.last} {exc}"
                 break
-            before, last, who, count = name.hash, name.last, segment.who, count + len(segment.records)
+            before, last, count = name.hash, name.last, count + len(segment.records)
+            who = "" if judge.refuses(segment.who) else segment.who
         read = known.get((scope, replica))
         if not problem and read is not None and read.last > last:
             problem = f"ends at segment {last}; {read.last} were read earlier: it was rolled back"

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 #: How a reference begins that says from whom an item came here.
 FROM_REMOTE = "remote:"
+#: The fields that somebody words.
+_WORDS = "content", "title", "type", "tags", "entities", "links"
 
 
 class RemoteRows:
@@ -205,9 +207,12 @@ class Stock:
         now = self._fields(item) | {"source": was.fields["source"], "made": was.fields["made"]}
         if held:  # a text that is held back stays here
             now = was.fields | {name: now[name] for name in ("archived", "superseded_by")}
-        elif now["content"] != was.fields["content"] and self._policy.judge(item).rejected:
-            self.waits[item.id] = "policy"
-            return
+        elif any(now[name] != was.fields[name] for name in _WORDS):
+            verdict = self._policy.judge(item)
+            is_released = self._standings[item.id].state == "released"
+            if verdict.rejected or (verdict.forced_non_injectable and not is_released):
+                self.waits[item.id] = "policy"
+                return
         wrote = {name: one.wrote[name] for name in one.wrote if name != "left" and (held or name != "held")}
         self._save(one, merge.change(state, was, now, held, self.stamp), item.id, wrote)
 

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
 #: Characters of a name, of a title in a line; entries of `remote log` and of lists in an answer.
 _NAME, _TITLE, _MOST = 40, 60, 100
+#: Ids that a warning names.
+_NAMED = 5
 _ACTIONS = Literal["list", "add", "status", "sync", "log", "verify", "compact", "remove"]
 
 
@@ -159,9 +161,11 @@ def _described(one: "Remote") -> dict[str, Any]:
 
 
 def _remove(ctx: Context, one: "Remote") -> PlainResult:
+    from memctl.remote.places import drop_copy
     from memctl.store import remotes
 
     remotes.remove_remote(ctx.db, one.name)
+    drop_copy(one.url)
     ctx.note("[remote] what came from there stays; what went there stays there")
     return PlainResult({"status": "ok", "name": one.name}, [f"{one.name} is forgotten"])
 
@@ -224,7 +228,8 @@ def _tell(ctx: Context, one: "Remote", done: "Exchanged") -> None:
     for who, problem in sorted(done.problems.items()):
         ctx.warn(f"[remote] {one.name}: the log of {one_line(who, _TITLE)} {problem}")
     if done.waits:
-        ctx.warn(f"[remote] {one.name}: policy keeps {len(done.waits)} item(s) here; memctl remote status names them")
+        named = ", ".join(sorted(done.waits)[:_NAMED]) + (", …" if len(done.waits) > _NAMED else "")
+        ctx.warn(f"[remote] {one.name}: policy keeps {len(done.waits)} item(s) here: {named}")
 
 
 def _leaving_lines(done: "Exchanged") -> Iterator[str]:
@@ -316,6 +321,7 @@ def _verify(ctx: Context, one: "Remote") -> PlainResult:
 
 def _compact(ctx: Context, one: "Remote") -> PlainResult:
     from memctl.remote.exchange import compacted
+    from memctl.remote.places import drop_copy
 
     if one.read_only:
         raise errors.UsageError(f"{one.name} is read only", command="remote")
@@ -324,5 +330,6 @@ def _compact(ctx: Context, one: "Remote") -> PlainResult:
     with ctx.at_work("remote"):
         rows = [{"scope": scope, "records": count} for scope, count in compacted(exchange)]
         exchange.run()
+    drop_copy(one.url)
     lines = [f"{row['scope']}: {row['records']} record(s) in one piece" for row in rows]
     return PlainResult({"status": "ok", "name": one.name, "total": len(rows), "truncated": False, "logs": rows}, lines)
