@@ -52,6 +52,8 @@ class SessionScopes:
         from memctl.context.project import FOLDER, project_of
         from memctl.paths import real_path
 
+        if not folder:
+            return False
         mine = self.ctx.project
         place = real_path(folder)
         if place == mine.folder or place.startswith(os.path.join(mine.folder, "")):
@@ -62,18 +64,19 @@ class SessionScopes:
 def take_in(ctx: Context, client: "Client", event: "Event") -> Taken | None:
     """Take in what was said since the last event; None where nothing is to be kept: no store, or not wanted."""
     from memctl.capture.transcript import of_bytes
+    from memctl.reading.learning import learn
 
     if not os.path.exists(ctx.db_path) or not ctx.config.capture.hooks or not ctx.db.trusted:
         return None
-    taker = Capture(ctx.db, ctx.policy, SessionScopes(ctx).of, keep=True)
+
+    def note(_form: str, exchanges: list[Exchange]) -> dict[str, int]:
+        return learn(ctx.db, ctx.policy, client.name, exchanges)
+
+    taker = Capture(ctx.db, ctx.policy, SessionScopes(ctx).of, learn=note)
     if event.messages:
         taker.transcript(of_bytes(event.messages, session=event.session, cwd=event.folder))
     elif event.transcript and os.path.isfile(event.transcript):
         taker.file(event.transcript, form=client.name, cwd=event.folder)
-    if taker.taken.exchanges:
-        from memctl.reading.learning import learn
-
-        learn(ctx.db, ctx.policy, client.name, taker.taken.exchanges)
     return taker.taken
 
 

@@ -3,6 +3,8 @@
 import json
 import os
 import socket
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -39,6 +41,12 @@ def home(path: str, text: str) -> Path:
     file.parent.mkdir(parents=True, exist_ok=True)
     file.write_text(text)
     return file
+
+
+def refused(code: int, *argv: str) -> str:
+    done = run(*argv)
+    assert done.code == code
+    return done.notes
 
 
 def test_a_session_is_stored_once_and_grows() -> None:
@@ -129,6 +137,34 @@ def test_a_pipe_and_since_and_what_cannot_be_read() -> None:
     assert "no conversation" in run("capture", "page.txt").notes
 
 
+def test_what_is_no_file_or_no_database_of_talks_gets_a_clear_answer() -> None:
+    os.mkfifo("pipe.jsonl")
+    assert "memctl capture pipe" in refused(1, "capture", "pipe.jsonl")
+    with closing(sqlite3.connect("other.db")) as db:
+        db.execute("CREATE TABLE t(x)")
+    assert "no database with conversations" in refused(1, "capture", "other.db")
+
+
+def test_of_a_database_the_folder_of_a_session_counts_not_where_an_answer_went() -> None:
+    """A session of another project stays out, and so does one that has no folder."""
+    file = Path(os.path.expanduser("~/.local/share/opencode/opencode.db"))
+    file.parent.mkdir(parents=True)
+    with closing(sqlite3.connect(file)) as db:
+        db.execute("CREATE TABLE session(id, parent_id, directory, time_created)")
+        db.execute("CREATE TABLE message(id, session_id, data, time_created)")
+        db.execute("CREATE TABLE part(id, message_id, session_id, data)")
+        for name, folder in (("mine", os.getcwd()), ("other", "/elsewhere"), ("nowhere", "")):
+            db.execute("INSERT INTO session VALUES (?, NULL, ?, 1)", (name, folder))
+            for role, about in (("user", {}), ("assistant", {"path": {"cwd": os.getcwd() if folder else ""}})):
+                data = json.dumps({"role": role, **about})
+                db.execute("INSERT INTO message VALUES (?, ?, ?, ?)", (name + role, name, data, len(role)))
+                said = json.dumps({"type": "text", "text": f"This is {name}."})
+                db.execute("INSERT INTO part VALUES (?, ?, ?, ?)", (name + role, name + role, name, said))
+        db.commit()
+    done = ok("capture", "--json").json()
+    assert [one["session_id"] for one in done["captured"]] == ["mine"]
+
+
 def test_copies_are_kept_for_their_owner_alone(tmp_path: Path) -> None:
     file = home(".codex/sessions/2026/11/20/rollout-1.jsonl", (SAMPLES / "codex.jsonl").read_text())
     there = tmp_path / "kept"
@@ -138,6 +174,12 @@ def test_copies_are_kept_for_their_owner_alone(tmp_path: Path) -> None:
     assert Path(copy).read_bytes() == file.read_bytes()
     assert Path(copy).stat().st_mode & 0o777 == 0o600
     assert ok("archive-sessions", there, "--json").json()["copied"] == 0
+    whole = file.read_bytes()
+    file.write_text(line("user", "Anew.", 9))
+    ok("archive-sessions", there)
+    assert whole in [one.read_bytes() for one in Path(copy).parent.iterdir()]
+    file.write_bytes(whole)
+    ok("archive-sessions", there)
     file.unlink()
     ok("archive-sessions", there)
     assert ok("capture", copy, "--json").json()["turns"] == 2

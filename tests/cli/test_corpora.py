@@ -110,6 +110,8 @@ def test_versions_never_run_in_a_circle() -> None:
         (["register"], "the corpus is missing"),
         (["register", "v9"], "no document of the store is filed under it"),
         (["register", "v9", "nowhere"], "no document of the store is below nowhere"),
+        (["register", "v1", ""], "is empty"),
+        (["register", "", "docs"], "is empty"),
         (["register", TOKEN, "docs"], "policy refuses"),
         (["show", "v9"], "no corpus is called 'v9'"),
         (["drift", "v1"], "drift takes two"),

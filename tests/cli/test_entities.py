@@ -92,6 +92,7 @@ def test_entities_that_an_item_was_given_are_names() -> None:
         ("db1.example.org, db1.example.org:5432 and mail.example.com; notes.org and x.org:3; com.acme.io is code",
          [("url", "db1.example.org"), ("url", "mail.example.com"), ("path", "notes.org"), ("path", "x.org")]),
         ("Ask bob@example.org or bob@mail.example.org; icon@2.py is a file", [("path", "icon@2.py")]),
+        ("Deploys freeze on Fridays in Berlin.", [("name", "Berlin")]),
         ("and/or yes/no e.g. i.e. HTTP", []),
     ],
 )  # fmt: skip

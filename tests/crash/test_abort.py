@@ -74,7 +74,10 @@ with open_context(store) as ctx:
 
 #: A statement about lines of the guide; it names the notes beside.
 CITING = "Nobody changes docs/guide.md:1-3 without asking."
-TALK = "user: We use tabs.\nassistant: Noted.\nuser: And in YAML?\nassistant: Blanks.\n"
+#: The decision in it becomes a candidate, of which no kill may rob the store.
+TALK = (
+    "user: We decided to use tabs, because they are short.\nassistant: Noted.\nuser: And in YAML?\nassistant: Blanks.\n"
+)
 
 #: command, standard input, what happened to the store and the files before
 JOBS = {

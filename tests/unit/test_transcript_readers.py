@@ -81,6 +81,18 @@ def test_aider_sessions_are_kept_apart() -> None:
     assert {turn.session[:25] for turn in turns} == {"aider 2026-11-20 16:15:37", "aider 2026-11-21 09:00:00"}
 
 
+def test_a_heading_in_an_answer_of_aider_is_no_prompt() -> None:
+    text = (
+        "# aider chat started at 2026-11-20 16:15:37\n\n#### How do we log in?  \n####   \n#### Tell me.  \n\n"
+        "So:\n\n#### We decided to turn the checks off.\n\nDone.\n\n#### thanks  \n"
+    )
+    assert said(list(transcript.of_bytes(text.encode()).turns())) == [
+        ("user", "How do we log in?\n\nTell me."),
+        ("assistant", "So:\n\n#### We decided to turn the checks off.\n\nDone."),
+        ("user", "thanks"),
+    ]
+
+
 @pytest.mark.parametrize(
     "text",
     [

@@ -22,7 +22,10 @@ class Archived:
 
 
 def archive(found: "Sequence[Found]", folder: str, *, dry: bool) -> Archived:
-    """Copy transcripts into a folder, by client; one is left alone whose copy has its size and time."""
+    """Copy transcripts into a folder, by client; one is left alone whose copy has its size and time.
+
+    A file that became shorter was begun anew: the copy of what it held stays, under a name with its time.
+    """
     done = Archived()
     for one in found:
         target = os.path.join(folder, one.client, _name(one))
@@ -35,6 +38,9 @@ def archive(found: "Sequence[Found]", folder: str, *, dry: bool) -> Archived:
                 ):
                     done.unchanged += 1
                     continue
+                if there.st_size > info.st_size and not dry and not one.path.endswith(".db"):
+                    stem, ending = os.path.splitext(target)
+                    os.rename(target, f"{stem}.{there.st_mtime_ns}{ending}")
             if not dry:
                 _copy(one.path, target)
                 os.utime(target, ns=(info.st_atime_ns, info.st_mtime_ns))

@@ -1,8 +1,8 @@
 """Candidates of conversations as short-term statements, each with the turn that it was said in as evidence.
 
 They go through policy as every statement does, are in the queue of `memctl review`, and are gone after a while unless
-somebody keeps them, or another conversation says the same. What nearly repeats a statement that is there adds its turn
-to it instead of an item, unless that conversation was told the statement: what memory said itself shows nothing.
+somebody keeps them, or says the same in another conversation. What nearly repeats a statement that is there adds its
+turn to it instead of an item, unless that conversation was told the statement: what memory said itself shows nothing.
 """
 
 from collections.abc import Sequence
@@ -52,7 +52,7 @@ def keep_candidates(
             same = next((known.id for known in similar if known.is_repeat), "")
             if same:
                 said.append(same)
-                repeats += _add_evidence(db, same, item, session_id)
+                repeats += _add_evidence(db, same, item, session_id, keep=one.by == "user")
                 continue
             new.append(item)
             contradicted[item.id] = [(known.id, known.why) for known in similar]
@@ -81,8 +81,11 @@ def _item(one: WorthKeeping, exchange: Exchange, session: sessions.Session, numb
     return item
 
 
-def _add_evidence(db: Database, known_id: str, new: MemoryItem, session_id: str) -> bool:
-    """Name the turn of a repeat in the statement that it repeats; one that two conversations say stays for good."""
+def _add_evidence(db: Database, known_id: str, new: MemoryItem, session_id: str, *, keep: bool) -> bool:
+    """Name the turn of a repeat in the statement that it repeats.
+
+    keep  whether one that another conversation says stays for good: a person said it, no model that may have read it
+    """
     known = items.get(db, known_id)
     if known is None or known.id in protected_items(db, [known]) or usefulness.was_told(db, known_id, session_id):
         return False
@@ -92,7 +95,8 @@ def _add_evidence(db: Database, known_id: str, new: MemoryItem, session_id: str)
         return False
     source.chunk_ids = [*source.chunk_ids, *turns]
     changes: dict[str, object] = {"provenance": source.to_dict()}
-    if source.source_id.startswith(source_trust.CAPTURED) and source.source_id != new.provenance.source_id:
+    captured = source.source_id.startswith(source_trust.CAPTURED)
+    if keep and captured and source.source_id != new.provenance.source_id:
         changes["expires_at"] = None
     items.update(db, known.id, changes, "capture", compact=True)
     return True

@@ -21,6 +21,7 @@ _UNSAID = frozenset(("system", "tool"))
 #: How aider begins a session, and what it says of a file that it changed.
 _STARTED = re.compile(r"^# aider chat started at (\d{4}-\d\d-\d\d \d\d:\d\d:\d\d)[ \t]*$", re.MULTILINE)
 _APPLIED = "> Applied edit to "
+_HEADING, _PROMPT = re.compile(r"#### "), re.compile(r"^#### .* {2}\r?$", re.MULTILINE)
 
 
 def loaded(text: str) -> tuple[Any, bool]:
@@ -110,7 +111,7 @@ def _opencode(value: Record, talk_of: TalkOf) -> None:
             bare = text.strip()  # what `opencode run` was given has quote marks around it
             talk.user(bare[1:-1] if len(bare) > 2 and bare[0] == bare[-1] == '"' else text, number, id=named, time=at)
         elif role == "assistant" and not dig(about, "summary"):
-            talk.set(model=dig(about, "modelID"), cwd=dig(about, "path", "cwd"))
+            talk.set(model=dig(about, "modelID"), cwd=info.get("directory") or dig(about, "path", "cwd"))
             talk.say(text, number, id=named, time=at)
             for part in parts:
                 if part.get("type") == "tool":
@@ -152,25 +153,29 @@ def spoken(text: str, talk_of: TalkOf) -> str:
 
 
 def aider(text: str, talk_of: TalkOf) -> str:
-    """Tell aider's chat history: `#### ` before what was asked, `> ` before what aider itself says."""
+    """Tell aider's chat history: `#### ` before what was asked, `> ` before what aider itself says.
+
+    aider ends the lines of a prompt with two blanks; where any does, a heading `####` of an answer is no prompt.
+    """
+    prompt = _PROMPT if _PROMPT.search(text) else _HEADING
     starts = list(_STARTED.finditer(text))
     for number, one in enumerate(starts):
         end = starts[number + 1].start() if number + 1 < len(starts) else len(text)
         talk = talk_of(f"aider {one[1]}")
-        _aider_session(text[one.end() : end], one.end(), talk, one[1])
+        _aider_session(text[one.end() : end], one.end(), talk, one[1], prompt)
     return "aider"
 
 
-def _aider_session(text: str, offset: int, talk: Talk, began: str) -> None:
+def _aider_session(text: str, offset: int, talk: Talk, began: str, prompt: "re.Pattern[str]") -> None:
     """A prompt of several lines has the mark before each of them."""
     role, held, at = "", [""], offset
-    for line in [*text.splitlines(keepends=True), "#### "]:
-        asked, tool = line.startswith("#### "), line.startswith("> ")
+    for line in [*text.splitlines(keepends=True), "####   "]:
+        asked, tool = prompt.match(line) is not None, line.startswith("> ")
         mine = "user" if asked else "tool" if tool else "assistant"
         if (mine != role and (mine != "assistant" or line.strip())) or offset - at > len(text) + 5:
             _told(talk, role, "".join(held), at, began)
             role, held, at = mine, [], offset
-        held.append(line[5:] if asked else line)
+        held.append(f"{line[5:].rstrip()}\n" if asked else line)
         if line.startswith(_APPLIED):
             talk.wrote(line[len(_APPLIED) :].strip())
         offset += len(line)

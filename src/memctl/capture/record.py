@@ -5,6 +5,7 @@ given to no model again. That it begins with a role is no attack: it is how turn
 """
 
 import os
+import stat
 from collections.abc import Callable, Iterable, Iterator
 
 from memctl import errors, ids
@@ -56,14 +57,12 @@ class Taken:
     redacted   those of which policy blotted something out; `quarantined` are given to no model
     bad        lines that could not be read; `hidden` prompts and answers that were injected, not said
     made       how many candidates of statements were stored, and how many are evidence of what was known
-    exchanges  the new and grown ones with their session's id, as they were said: what candidates are made of
     """
 
     def __init__(self) -> None:
         self.sessions: dict[str, int] = {}
         self.turns = self.grown = self.known = self.redacted = self.quarantined = self.bad = self.hidden = 0
         self.made = {"candidates": 0, "repeats": 0}
-        self.exchanges: list[Exchange] = []
 
     def counts(self) -> dict[str, int]:
         """The counts by name."""
@@ -80,7 +79,8 @@ class Capture:
     dry       only counts: nothing is written
     only      whether a session of a database that was held in a folder is wanted; None: every one
     form      of the file that was read last; "" where it held no conversation
-    keep      whether `Taken.exchanges` are kept, for whoever makes candidates of them
+    learn     makes candidates of new and grown exchanges that models may see, by client, and counts them; in the
+              transaction of their turns, so that none is lost when the program is killed in between
     """
 
     def __init__(
@@ -90,9 +90,9 @@ class Capture:
         scope_of: Callable[[str], str],
         *,
         dry: bool = False,
-        keep: bool = False,
+        learn: Callable[[str, list[Exchange]], dict[str, int]] | None = None,
     ) -> None:
-        self.db, self.policy, self.scope_of, self.dry, self.keep = db, policy, scope_of, dry, keep
+        self.db, self.policy, self.scope_of, self.dry, self.learn = db, policy, scope_of, dry, learn
         self.files = transcripts.read_files(db)
         self.only: Callable[[str], bool] | None = None
         self.form = ""
@@ -105,7 +105,7 @@ class Capture:
         return self.taken.turns + self.taken.grown
 
     def file(self, path: str, *, form: str = "", cwd: str = "", since: str = "") -> bool:
-        """Take in what is new in a file; False when nothing is. Raises DocumentUnreadable, NotADatabase."""
+        """Take in what is new in a file; False when nothing is. Raises DocumentUnreadable."""
         path = os.path.realpath(path)
         try:
             size, changed = _state(path)
@@ -121,6 +121,10 @@ class Capture:
             self.transcript(found, since=since)
         except OSError as exc:
             raise errors.DocumentUnreadable(path=self.policy.redact(path), reason=exc.strerror or str(exc)) from exc
+        except errors.NotADatabase as exc:
+            raise errors.DocumentUnreadable(
+                path=self.policy.redact(path), reason="it is no database with conversations that memctl can read"
+            ) from exc
         self.form = found.form
         if found.form and not self.dry and not since and self.policy.redact(path) == path:
             read = transcripts.ReadFile(key, found.form, size, changed, found.resume)
@@ -151,6 +155,7 @@ class Capture:
             self.db, session, (one.origin for one in told if len(one.first.id) >= _OWN_ID)
         )  # fmt: skip
         new: list[transcripts.NewTurn] = []
+        fresh: list[Exchange] = []
         # Only the answer to the last known prompt may have gone on.
         last = next((one.origin for one in reversed(told) if one.origin in known), "")
         for one in told:
@@ -167,10 +172,13 @@ class Capture:
             self.taken.turns += not number
             self.taken.grown += bool(number)
             self.taken.sessions[session] = self.taken.sessions.get(session, 0) + (not number)
-            if self.keep:
-                self.taken.exchanges.append(one._replace(session=session))
+            if turn.injectable:  # of what no model is given again, no sentence is either
+                fresh.append(one._replace(session=session))
         if new and not self.dry:
-            self._write(session, new, told, client)
+            with self.db.atomic():
+                self._write(session, new, told, client)
+                for name, count in (self.learn(client, fresh) if self.learn and fresh else {}).items():
+                    self.taken.made[name] += count
 
     def _judged(self, session: str, one: Exchange, number: int) -> transcripts.NewTurn | None:
         """The turn as it is stored; None where nothing of it is new."""
@@ -198,20 +206,19 @@ class Capture:
     def _write(self, session: str, new: list[transcripts.NewTurn], told: list[Exchange], client: str) -> None:
         said = [turn for one in told for turn in (one.asked, one.answered) if turn is not None]
         folder = next((turn.cwd for turn in said if turn.cwd), "")
-        with self.db.atomic():
-            there = sessions.get_session(self.db, session)
-            scope = None if there else self.scope_of(folder)
-            statements.begin_session(self.db, self.policy, session, scope=scope, client=client)
-            details = transcripts.session_details(self.db, session)
-            for key, value in (("folder", folder), ("branch", said[-1].branch), ("model", said[-1].model)):
-                if value:
-                    details[key] = self.policy.redact(value)
-            files = [self.policy.redact(path) for turn in said for path in turn.files]
-            if files:
-                old = [path for path in details.get("files", []) if isinstance(path, str) and path not in files]
-                details["files"] = [*old, *dict.fromkeys(files)][-_MOST_FILES:]
-            transcripts.set_details(self.db, session, details, began="" if there else new[0].asked_at)
-            transcripts.write_turns(self.db, session, new)
+        there = sessions.get_session(self.db, session)
+        scope = None if there else self.scope_of(folder)
+        statements.begin_session(self.db, self.policy, session, scope=scope, client=client)
+        details = transcripts.session_details(self.db, session)
+        for key, value in (("folder", folder), ("branch", said[-1].branch), ("model", said[-1].model)):
+            if value:
+                details[key] = self.policy.redact(value)
+        files = [self.policy.redact(path) for turn in said for path in turn.files]
+        if files:
+            old = [path for path in details.get("files", []) if isinstance(path, str) and path not in files]
+            details["files"] = [*old, *dict.fromkeys(files)][-_MOST_FILES:]
+        transcripts.set_details(self.db, session, details, began="" if there else new[0].asked_at)
+        transcripts.write_turns(self.db, session, new)
 
     def _id_of(self, named: str, first: Exchange) -> str:
         """The id of a session; one that has no name, or one that no session may have, is called by its first words."""
@@ -222,7 +229,9 @@ class Capture:
 
 
 def _state(path: str) -> tuple[int, int]:
-    """The size and the time of a file and of the log of a database, which has what is newest."""
+    """The size and the time of a file and of the log of a database, which has what is newest. Raises OSError."""
+    if not stat.S_ISREG(os.stat(path).st_mode):  # a pipe would wait for ever
+        raise OSError(0, "it is no regular file; give it to `memctl capture pipe` on standard input")
     found = [os.stat(name) for name in (path, path + "-wal") if name == path or os.path.exists(name)]
     return sum(info.st_size for info in found), max(info.st_mtime_ns for info in found)
 

@@ -43,7 +43,8 @@ _WORDS = re.compile(r"[^\W\d_]+")
 #: Words that begin sentences, and belong to no name.
 _NO_NAME = (
     EN_STOP_WORDS | FR_STOP_WORDS | claim_words.SILENT | claim_words.GERMAN | claim_words.NEGATION
-    | claim_words.MONTHS.keys() | claim_words.DAYS.keys() | claim_words.NUMBERS.keys() | claim_words.PAST
+    | claim_words.MONTHS.keys() | claim_words.DAYS.keys() | {f"{day}s" for day in claim_words.DAYS}
+    | claim_words.NUMBERS.keys() | claim_words.PAST
 )  # fmt: skip
 
 

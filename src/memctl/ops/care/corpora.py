@@ -64,8 +64,10 @@ def corpus(
     the last sync read it: documents that were added, removed, changed, or only moved. Registering again writes down
     what is there now; `memctl undo` takes that and a `remove` back. Documents and items stay as they are.
     """
-    wanted = [word.strip() for word in names or () if word.strip()]
+    wanted = [word.strip() for word in names or ()]
     least, most = _WORDS[action]
+    if not all(wanted):  # as an unset variable of a shell makes it: nobody means what the other words then say
+        raise UsageError("the name of a corpus or a folder is empty", command="corpus")
     if not least <= len(wanted) <= most:
         what = f"unexpected argument '{one_line(wanted[most], 60)}'" if wanted[most:] else "the corpus is missing"
         raise UsageError(what, command="corpus")

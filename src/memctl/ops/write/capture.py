@@ -1,6 +1,7 @@
 """Conversations that AI clients wrote down: memctl capture, memctl archive-sessions."""
 
 import os
+from functools import partial
 
 from memctl import errors, ids
 from memctl.annotations import TYPE_CHECKING, Annotated
@@ -74,6 +75,7 @@ def capture(
     from memctl.capture.record import Capture
     from memctl.capture.transcript import ALIASES, FORMS
     from memctl.handover import SessionScopes
+    from memctl.reading.learning import learn
 
     words = list(paths or ())
     form = ALIASES.get(client or "", client or "")
@@ -90,7 +92,7 @@ def capture(
         ctx.narrow(READ)
     db = ctx.scratch().db if acting.dry_run and not os.path.exists(ctx.db_path) else ctx.db
     scopes = SessionScopes(ctx, scope)
-    taker = Capture(db, ctx.policy, scopes.of, dry=acting.dry_run, keep=not acting.dry_run)
+    taker = Capture(db, ctx.policy, scopes.of, dry=acting.dry_run, learn=partial(learn, db, ctx.policy))
     moment = first_moment("--since", since)
     if piped:
         _take_pipe(ctx, taker, form, session, moment)
@@ -116,7 +118,6 @@ def _take_pipe(ctx: Context, taker: "Capture", form: str, session: str | None, s
     found = of_bytes(ctx.stdin_bytes(), form=form, session=session or "", cwd=ctx.cwd)
     taker.transcript(found, since=since)
     taker.form = found.form
-    _learn(ctx, taker)
     if not ctx.input:
         raise errors.EmptyInput
     if not found.form:
@@ -159,19 +160,9 @@ def _take_files(
                 raise
             ctx.warn(f"[capture] {exc}")
             continue
-        _learn(ctx, taker)
         if one.path in named and known and not taker.form:
             raise errors.DocumentUnreadable(path=ctx.policy.redact(one.path), reason=_NONE)
     return others
-
-
-def _learn(ctx: Context, taker: "Capture") -> None:
-    """Learn of what was taken in just now."""
-    from memctl.reading.learning import learn
-
-    found, taker.taken.exchanges = taker.taken.exchanges, []
-    for name, count in (learn(ctx.db, ctx.policy, taker.form, found) if found else {}).items():
-        taker.taken.made[name] += count
 
 
 def _told(ctx: Context, taker: "Capture", dry: bool, others: "dict[str, list[Found]]") -> PlainResult:
