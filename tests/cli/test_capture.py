@@ -129,7 +129,10 @@ def test_a_pipe_and_since_and_what_cannot_be_read() -> None:
     Path("t.jsonl").write_text(line("user", "Old.", 1) + line("user", "New.", 30))
     assert ok("capture", "transcript", "t.jsonl", "--since", "2026-11-20T10:10", "--json").json()["turns"] == 1
     assert ok("capture", "t.jsonl", "--json").json()["turns"] == 1
-    for argv, stdin in ((["pipe"], b"\xff\xfe\0"), (["pipe"], b""), (["none.txt"], b""), (["--client", "x"], b"")):
+    for argv, stdin in (
+        (["pipe"], b"\xff\xfe\0"), (["pipe"], b""), (["none.txt"], b""), (["--client", "x"], b""),
+        (["t.jsonl", "--session", "x:1"], b""), (["t.jsonl", "--watch", "--dry-run"], b""),
+    ):  # fmt: skip
         done = run("capture", *argv, stdin=stdin)
         assert (done.code, done.out) == (1, b"")
         assert "hint:" in done.notes

@@ -86,8 +86,9 @@ def capture(
     if words[:1] == [_TRANSCRIPT] and len(words) == 1:
         raise errors.UsageError("the transcript is missing", command="capture")
     words = words[1:] if words[:1] == [_TRANSCRIPT] else words
-    if watch and (acting.dry_run or piped):
-        raise errors.UsageError("--watch goes with files that are taken in", command="capture")
+    if (watch and (acting.dry_run or piped)) or (session and not piped):
+        problem = "--session goes with pipe" if session else "--watch goes with files that are taken in"
+        raise errors.UsageError(problem, command="capture")
     if acting.dry_run:
         ctx.narrow(READ)
     db = ctx.scratch().db if acting.dry_run and not os.path.exists(ctx.db_path) else ctx.db
