@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 from pathlib import Path
 from typing import Any
 
@@ -9,9 +10,12 @@ import pytest
 
 from memctl.text.block import markers
 from memctl.text.tokens import estimate_tokens
-from stores import stored
+from stores import STORE, stored
 from support import golden, ok, run
 
+SAMPLES = Path(__file__).resolve().parents[1] / "data" / "transcripts"
+ASKED = "On which port does zebra run?"
+ANSWERED = r"zebra listens on 7421|Zebra runs on port 7421\."
 PATIENT = ("--deadline", "60")
 DECISION = "We decided to keep sessions in SQLite because Redis lost them."
 PORT = "The zebra service listens on port 7421."
@@ -145,6 +149,50 @@ def test_rounds_of_telling_answering_and_taking_in_add_nothing(frame: str, clien
         assert PORT not in answered
         assert "7421" in answered or frame == "whole"
     assert [(item.id, item.content, item.tags) for item in stored(".memory/memory.db")] == before
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "claude.jsonl",
+        "codex.jsonl",
+        "gemini.jsonl",
+        "qwen.jsonl",
+        "copilot.jsonl",
+        "cline.json",
+        "opencode.json",
+        "aider.md",
+    ],
+)
+def test_a_transcript_of_any_client_brings_back_nothing_that_memory_said(name: str) -> None:
+    """Its sample, round by round under other ids, with what the hook told in the prompt and in the answer."""
+    ok("remember", PORT)
+    sample = (SAMPLES / name).read_text(encoding="utf-8")
+    before = [(item.id, item.content, item.tags) for item in stored(STORE)]
+    others = None
+    for number, frame in enumerate(FRAMES.values()):
+        told = hook("claude", "prompt", session_id=f"s-{number}", prompt="On which port does the zebra service listen?")
+        assert PORT in told
+        block = told.partition("\n")[2].rstrip()
+        part = "\n".join(block.splitlines()[2:-1])
+        answer = frame.format(block=block, part=part, quoted=part.replace("\n", "\n> "))
+        put = [ASKED, answer]  # aider has no hooks
+        if not name.endswith(".md"):
+            put = [json.dumps(one)[1:-1] for one in (f"<hook_context>{told}</hook_context>\n{ASKED}", answer)]
+        text = re.sub(
+            r"(?<=\")(\w*\d[\w-]{10,}?)\w{2}(?=\")", rf"\g<1>{number:02x}", sample.replace("15:37", f"15:3{number}")
+        )
+        path = Path(f"{number}-{name}")
+        path.write_text(re.sub(ANSWERED, put[1].replace("\\", r"\\"), text.replace(ASKED, put[0])), encoding="utf-8")
+        ok("capture", path)
+        now = [(item.id, item.content, item.tags) for item in stored(STORE)]
+        others = others or now  # what the sample itself decides
+        assert now == others
+        assert before[0] in now
+    sessions = ok("session", "list", "--json", "-n", "99").json()["sessions"]
+    turns = [turn for one in sessions for turn in held(one["session_id"])]
+    assert len([asked for asked, _ in turns if asked.startswith(ASKED)]) == len(FRAMES)
+    assert [turn for turn in turns if PORT in "\n".join(turn)] == []
 
 
 def test_words_of_ones_own_about_an_item_stay() -> None:
