@@ -11,6 +11,8 @@ from memctl.parameters import Acting, first_moment
 from memctl.text.clean import one_line
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from memctl.capture.found import Found
     from memctl.capture.record import Capture
     from memctl.handover import SessionScopes
@@ -98,19 +100,25 @@ def capture(
     if piped:
         _take_pipe(ctx, taker, form, session, moment)
         return _told(ctx, taker, acting.dry_run, {})
-    others = _take_files(ctx, taker, scopes, words, form, moment, all_projects=all_projects)
-    while watch:
-        ids.pause(interval, interval)
-        before = taker.look_again()
-        _take_files(ctx, taker, scopes, words, form, moment, all_projects=all_projects)
-        _say_new(ctx, taker, before)
+    look = partial(_take_files, ctx, taker, scopes, words, form, moment, all_projects=all_projects)
+    others = look()
+    if watch:
+        _follow(ctx, taker, look, interval)
     return _told(ctx, taker, acting.dry_run, others)
 
 
-def _say_new(ctx: Context, taker: "Capture", before: int) -> None:
-    new = taker.taken.turns + taker.taken.grown - before
-    if new:
-        ctx.note(f"[capture] {new} turn(s) taken in")
+def _follow(ctx: Context, taker: "Capture", look: "Callable[[], object]", interval: float) -> None:
+    """Look again and again, and say what is new, until it is interrupted."""
+    ctx.note("[capture] Watching; ^C stops")
+    try:
+        while True:
+            ids.pause(interval, interval)
+            before = taker.look_again()
+            look()
+            if new := taker.taken.turns + taker.taken.grown - before:
+                ctx.note(f"[capture] {new} turn(s) taken in")
+    except KeyboardInterrupt:
+        ctx.note("[capture] Stopped")
 
 
 def _take_pipe(ctx: Context, taker: "Capture", form: str, session: str | None, since: str) -> None:
