@@ -227,6 +227,13 @@ def policy_page() -> Iterator[str]:
     yield from policy_page.lines()
 
 
+def openings_page() -> Iterator[str]:
+    """src/memctl/policy/openings.py: to find these words in the lexicon would cost every command 20 ms."""
+    from scripts.lib import openings
+
+    yield from openings.lines()
+
+
 def version_page() -> Iterator[str]:
     """src/memctl/policy/version.py: computing it would make every `sync` load all rules."""
     from memctl.policy.engine import fingerprint
@@ -293,6 +300,7 @@ PAGES: dict[Path, Callable[[], Iterator[str]]] = {
     DOCS / "schema.md": schema_page,
     DOCS / "config.md": config_page,
     DOCS / "policy.md": policy_page,
+    ROOT / "src" / "memctl" / "policy" / "openings.py": openings_page,
     ROOT / "src" / "memctl" / "policy" / "version.py": version_page,
     ROOT / "src" / "memctl" / "mcp" / "catalog.json": catalog_page,
     DOCS / "mcp.md": mcp_page,

@@ -52,7 +52,7 @@ _COMMON_WORDS = (
     "their them then there this to turn under until up update use valid wait was were when window with without write "
     "written you your"
 )
-_COMMON = frozenset(_COMMON_WORDS.split())
+COMMON = frozenset(_COMMON_WORDS.split())
 _PLAIN = str.maketrans({"\u0131": "i", "\u0142": "l", "\xf8": "o", "\u0111": "d", "\xdf": "s", "\u2019": "'"})
 
 #: Where a clause ends. It begins with one set of characters: these are looked for at full speed.
@@ -138,37 +138,6 @@ def without_accents(word: str) -> str:
     return "".join([c for c in normalize("NFKD", word.translate(_PLAIN)) if not combining(c)])
 
 
-def keywords(concepts: Iterable[str], *, rare: bool = True) -> str:
-    """What opens a rule that needs one of these concepts: a word of each entry, as the prefilter cuts and knows words.
-
-    rare: leave out phrases that are made of words which stand in any text; of `concept-` such words, too. `=word` is a
-    word.
-    """
-    words: dict[str, None] = {}
-    for concept in concepts:
-        if concept[0] == "=":
-            words[concept[1:]] = None
-    wanted = [(concept.rstrip("-"), concept.endswith("-")) for concept in concepts if concept[0] != "="]
-    for tongue, table in lexicon.SPACED.items():
-        for name, seldom in wanted:
-            for entry in table.get(name, "").split():
-                stem = entry.rstrip("*")
-                if stem.isalnum():
-                    part = "" if seldom and stem in _COMMON else stem
-                else:
-                    parts = [one for one in re.split(r"[_'.-]", stem) if not (rare or seldom) or one not in _COMMON]
-                    part = max(parts, key=len, default="")
-                if not part:
-                    continue
-                star = "*" if len(stem) < len(entry) and stem.endswith(part) else ""
-                words[part + star] = None
-                if tongue != "vi" and not part.isascii():  # whose words without accents are those of other languages
-                    words[without_accents(part) + star] = None
-    for name, _ in wanted:
-        words |= dict.fromkeys(w for w in lexicon.ANYWHERE.get(name, "").split() if w.strip("*").isalnum())
-    return " ".join(words)
-
-
 class WordMeanings:
     """The words of all languages, ready to be looked up."""
 
@@ -188,7 +157,7 @@ class WordMeanings:
                 for entry in words.split():
                     first, *rest = [without_accents(part) for part in entry.split("_")]
                     if rest:
-                        self._tails.update(part for part in rest if part not in _COMMON)
+                        self._tails.update(part for part in rest if part not in COMMON)
                         phrases = self._phrases.setdefault(first, {}).setdefault(rest[0], [])
                         phrases.append((tuple(rest), concepts, tongues))
                         continue

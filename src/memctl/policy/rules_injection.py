@@ -7,7 +7,7 @@ Rows match the text in lower case.
 from __future__ import annotations
 
 from memctl.names import PolicyAction
-from memctl.policy.clauses import keywords
+from memctl.policy.openings import OPENINGS
 from memctl.policy.rule import Rule
 
 # --- injected instructions -------------------------------------------------------------------------------------------
@@ -307,6 +307,9 @@ _STATEMENTS = (
 
 # --- orders by family, told from the words of a clause in any language of `lexicon` ----------------------------------
 
+#: What opens each family, as it is said here; `openings` holds the words that this comes to.
+SPECS: dict[str, tuple[str, bool]] = {}
+
 
 def _family(
     id: str,
@@ -322,18 +325,12 @@ def _family(
 ) -> tuple[Rule, Rule]:
     """A family's two rows: one whose words the gate knows, one for languages that it does not cut into words.
 
-    opened: the concepts by which the gate opens the first row, in groups as in a rule's keywords; see
-    `keywords`. loose: where the first group is rare, the others may be made of common words. said: an example in
-    one of those languages.
+    opened, loose: what opens the first row, as scripts/lib/openings.py reads it: concepts in groups. said: an example in one of those languages.
     """
-    groups = [group.split() for group in opened.split(" + ")]
-    words = [keywords(group, rare=not number or not loose) for number, group in enumerate(groups)]
-    every = {
-        word for group in groups[1:] for word in keywords([name.rstrip("-") for name in group], rare=False).split()
-    }
-    common = " ".join(sorted(every.difference(" ".join(words[1:]).split())))
+    SPECS[id] = opened, loose
+    words, common = OPENINGS.get(id, ("", ""))  # scripts/docs writes those of a new family
     return (
-        Rule(id, "injection", action, 2, " + ".join(words), "", "", example, counter, clause=clause,
+        Rule(id, "injection", action, 2, words, "", "", example, counter, clause=clause,
              statement=statement, common=common),
         Rule(f"{id}-cjk", "injection", action, 2, "#cjk", "", "", said, "説明書", clause=clause, statement=statement),
     )  # fmt: skip
