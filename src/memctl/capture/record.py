@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 #: An id of at least this many characters is that of one message in all the world.
 _OWN_ID = 16
+#: Characters of a session's name that are kept where something is added to it.
+_LONGEST_NAME = 180
 #: Files of a session that are noted, the newest.
 _MOST_FILES = 50
 #: Exchanges of which so many are judged before they are written: the store is locked for a short time each.
@@ -98,6 +100,7 @@ class Capture:
         self.form = ""
         self.taken = Taken()
         self._contents: dict[str, str] = {}
+        self._names: dict[str, str] = {}  # of the sessions of the transcript that is being read
 
     def look_again(self) -> int:
         """Begin a new look at files that may have changed meanwhile; how many turns were new or grown until now."""
@@ -135,6 +138,7 @@ class Capture:
     def transcript(self, found: Transcript, *, since: str = "") -> None:
         """Take in a transcript: what was said from `since` on (a time in the shape of `ids.timestamp`)."""
         held: dict[str, list[Exchange]] = {}
+        self._names.clear()
         mixed = isinstance(found, Conversations)  # a file is of one project, wherever a conversation goes from there
         for one in exchanges(found.turns()):
             if mixed and self.only is not None and not self.only(one.first.cwd):
@@ -149,7 +153,7 @@ class Capture:
         self.taken.hidden += found.hidden
 
     def _session(self, named: str, told: list[Exchange], client: str) -> None:
-        session = self._id_of(named, told[0])
+        session = self._names[named] = self._names.get(named) or self._id_of(named, told)
         known = transcripts.known_origins(self.db, session)
         elsewhere = transcripts.known_elsewhere(
             self.db, session, (one.origin for one in told if len(one.first.id) >= _OWN_ID)
@@ -205,7 +209,7 @@ class Capture:
 
     def _write(self, session: str, new: list[transcripts.NewTurn], told: list[Exchange], client: str) -> None:
         said = [turn for one in told for turn in (one.asked, one.answered) if turn is not None]
-        folder = next((turn.cwd for turn in said if turn.cwd), "")
+        folder = _folder_of(told)
         there = sessions.get_session(self.db, session)
         scope = None if there else self.scope_of(folder)
         statements.begin_session(self.db, self.policy, session, scope=scope, client=client)
@@ -220,12 +224,28 @@ class Capture:
         transcripts.set_details(self.db, session, details, began="" if there else new[0].asked_at)
         transcripts.write_turns(self.db, session, new)
 
-    def _id_of(self, named: str, first: Exchange) -> str:
-        """The id of a session; one that has no name, or one that no session may have, is called by its first words."""
+    def _id_of(self, named: str, told: list[Exchange]) -> str:
+        """The id of a session; one that has no name, or one that no session may have, is called by its first words.
+
+        A name by which a conversation of another scope is known is that of another one, unless messages of it are here.
+        """
         try:
-            return statements.check_session_id(self.policy, named)
+            wanted = statements.check_session_id(self.policy, named)
         except errors.SessionInvalid:
-            return f"talk:{ids.content_hash(first.first.text or first.origin)[7:19]}"
+            return f"talk:{ids.content_hash(told[0].first.text or told[0].origin)[7:19]}"
+        there = sessions.get_session(self.db, wanted)
+        scope = self.scope_of(_folder_of(told))
+        if there is None or not there.turns or there.scope == scope:
+            return wanted
+        known = transcripts.known_origins(self.db, wanted)
+        if any(one.origin in known and len(one.first.id) >= _OWN_ID for one in told):
+            return wanted
+        return f"{wanted[:_LONGEST_NAME]}~{ids.content_hash(scope)[7:15]}"
+
+
+def _folder_of(told: Iterable[Exchange]) -> str:
+    """The folder that exchanges were held in first; "" where none says."""
+    return next((turn.cwd for one in told for turn in (one.asked, one.answered) if turn and turn.cwd), "")
 
 
 def _state(path: str) -> tuple[int, int]:
