@@ -81,8 +81,9 @@ class Capture:
     dry       only counts: nothing is written
     only      whether a session of a database that was held in a folder is wanted; None: every one
     form      of the file that was read last; "" where it held no conversation
-    learn     makes candidates of new and grown exchanges that models may see, by client, and counts them; in the
-              transaction of their turns, so that none is lost when the program is killed in between
+    learn     finds candidates in new and grown exchanges that models may see, of a client's session in a scope; what
+              it gives back stores and counts them, in the transaction of their turns, so that none is lost when the
+              program is killed in between
     """
 
     def __init__(
@@ -92,7 +93,7 @@ class Capture:
         scope_of: Callable[[str], str],
         *,
         dry: bool = False,
-        learn: Callable[[str, list[Exchange]], dict[str, int]] | None = None,
+        learn: Callable[[str, str, str, list[Exchange]], Callable[[], dict[str, int]]] | None = None,
     ) -> None:
         self.db, self.policy, self.scope_of, self.dry, self.learn = db, policy, scope_of, dry, learn
         self.files = transcripts.read_files(db)
@@ -177,11 +178,14 @@ class Capture:
             self.taken.grown += bool(number)
             self.taken.sessions[session] = self.taken.sessions.get(session, 0) + (not number)
             if turn.injectable:  # of what no model is given again, no sentence is either
-                fresh.append(one._replace(session=session))
+                fresh.append(one)
         if new and not self.dry:
+            there = sessions.get_session(self.db, session)
+            scope = there.scope if there else self.scope_of(_folder_of(told))
+            keep = self.learn(client, session, scope, fresh) if self.learn and fresh else None
             with self.db.atomic():
-                self._write(session, new, told, client)
-                for name, count in (self.learn(client, fresh) if self.learn and fresh else {}).items():
+                self._write(session, new, told, client, scope)
+                for name, count in (keep() if keep else {}).items():
                     self.taken.made[name] += count
 
     def _judged(self, session: str, one: Exchange, number: int) -> transcripts.NewTurn | None:
@@ -207,12 +211,13 @@ class Capture:
             self._contents[handle] = found[0].content if found else ""
         return self._contents[handle]
 
-    def _write(self, session: str, new: list[transcripts.NewTurn], told: list[Exchange], client: str) -> None:
+    def _write(
+        self, session: str, new: list[transcripts.NewTurn], told: list[Exchange], client: str, scope: str
+    ) -> None:
         said = [turn for one in told for turn in (one.asked, one.answered) if turn is not None]
         folder = _folder_of(told)
         there = sessions.get_session(self.db, session)
-        scope = None if there else self.scope_of(folder)
-        statements.begin_session(self.db, self.policy, session, scope=scope, client=client)
+        statements.begin_session(self.db, self.policy, session, scope=None if there else scope, client=client)
         details = transcripts.session_details(self.db, session)
         for key, value in (("folder", folder), ("branch", said[-1].branch), ("model", said[-1].model)):
             if value:

@@ -117,9 +117,8 @@ def _show_session(ctx: Context, one: "Session", limit: int) -> PlainResult:
         "items": [{"id": item.id, "title": item.title} for item in said.values()],
         "links": [link._asdict() for link in links],
     }  # fmt: skip
-    lines = [
-        f"{key}: {one_line(', '.join(value) if isinstance(value, list) else value, _DETAIL)}" for key, value in held.items()
-    ]
+    shown = {key: ", ".join(value) if isinstance(value, list) else value for key, value in held.items()}
+    lines = [f"{key}: {one_line(value, _DETAIL)}" for key, value in shown.items()]
     lines += [""] if lines else []
     for turn in turns:
         lines.append(
