@@ -196,7 +196,12 @@ def test_who_finds_the_repository_in_use_looks_again(monkeypatch: pytest.MonkeyP
     lock.touch()
     anna.say("The API speaks JSON.")
     pauses: list[float] = []
-    monkeypatch.setattr("memctl.ids.pause", lambda least, _most: (pauses.append(least), lock.unlink()))
+
+    def free(least: float, _most: float) -> None:
+        pauses.append(least)
+        lock.unlink()
+
+    monkeypatch.setattr("memctl.ids.pause", free)
     row = anna.sync()
     assert (row["sent"], len(pauses)) == (1, 1)
     bert.sync()
