@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from sessions import opencode_database
 from stores import STORE
 from support import golden, ok, run
 
@@ -180,18 +181,13 @@ def test_of_a_database_the_folder_of_a_session_counts_not_where_an_answer_went()
     """A session of another project stays out, and so does one that has no folder."""
     file = Path(os.path.expanduser("~/.local/share/opencode/opencode.db"))
     file.parent.mkdir(parents=True)
-    with closing(sqlite3.connect(file)) as db:
-        db.execute("CREATE TABLE session(id, parent_id, directory, time_created)")
-        db.execute("CREATE TABLE message(id, session_id, data, time_created)")
-        db.execute("CREATE TABLE part(id, message_id, session_id, data)")
-        for name, folder in (("mine", os.getcwd()), ("other", "/elsewhere"), ("nowhere", "")):
-            db.execute("INSERT INTO session VALUES (?, NULL, ?, 1)", (name, folder))
-            for role, about in (("user", {}), ("assistant", {"path": {"cwd": os.getcwd() if folder else ""}})):
-                data = json.dumps({"role": role, **about})
-                db.execute("INSERT INTO message VALUES (?, ?, ?, ?)", (name + role, name, data, len(role)))
-                said = json.dumps({"type": "text", "text": f"This is {name}."})
-                db.execute("INSERT INTO part VALUES (?, ?, ?, ?)", (name + role, name + role, name, said))
-        db.commit()
+    export = json.loads((SAMPLES / "opencode.json").read_text(encoding="utf-8"))
+    talks = []
+    for name, folder in (("mine", os.getcwd()), ("other", "/elsewhere"), ("nowhere", "")):
+        text = json.dumps(export["messages"]).replace("msg_1f", f"msg_{name}").replace("prt_1f", f"prt_{name}")
+        messages = json.loads(text.replace("/home/me/opencode/proj", os.getcwd() if folder else ""))
+        talks.append({"info": export["info"] | {"id": name, "directory": folder}, "messages": messages})
+    opencode_database(file, *talks)
     done = ok("capture", "--json").json()
     assert [one["session_id"] for one in done["captured"]] == ["mine"]
 
