@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from sessions import opencode_database
-from stores import STORE
+from stores import STORE, stored
 from support import golden, ok, run
 
 SAMPLES = Path(__file__).resolve().parents[1] / "data" / "transcripts"
@@ -105,6 +105,19 @@ def test_policy_judges_each_turn_and_a_role_is_no_attack() -> None:
     assert [turn.get("quarantined", False) for turn in shown] == [False, True, False]
     assert TOKEN not in str(shown)
     assert TOKEN.encode() not in Path(STORE).read_bytes()
+
+
+def test_a_secret_that_is_divided_among_turns_is_blotted_out_of_each_and_of_what_is_learned() -> None:
+    Path("t.jsonl").write_text(
+        line("user", f"We decided to use the token {TOKEN[:22]}", 1) + line("user", TOKEN[22:], 2)
+        + line("assistant", f"It begins {TOKEN[:22]}", 3) + line("user", f"{TOKEN[22:]} it ends.", 4)
+        + "".join(line("user", f"Prompt {n} is about herd {n * n} and its meadow.", n) for n in range(5, 2000))
+        + line("user", TOKEN[:30], 2000) + line("user", TOKEN[30:], 2001)
+    )  # fmt: skip
+    assert ok("capture", "t.jsonl", "--json").json()["redacted"] == 5
+    shown = ok("session", "show", "s-1", "-n", "3000", "--json").text + str(stored(STORE))
+    assert shown.count("[REDACTED:github-token]") >= 6
+    assert [part for part in (TOKEN[:20], TOKEN[24:], TOKEN[30:]) if part in shown] == []
 
 
 def test_without_a_path_the_sessions_of_this_project_are_taken_in() -> None:
