@@ -103,10 +103,9 @@ class Capture:
         self._contents: dict[str, str] = {}
         self._names: dict[str, str] = {}  # of the sessions of the transcript that is being read
 
-    def look_again(self) -> int:
-        """Begin a new look at files that may have changed meanwhile; how many turns were new or grown until now."""
+    def look_again(self) -> None:
+        """Begin a new look at files that may have changed meanwhile."""
         self.files = transcripts.read_files(self.db)
-        return self.taken.turns + self.taken.grown
 
     def file(self, path: str, *, form: str = "", cwd: str = "", since: str = "") -> bool:
         """Take in what is new in a file; False when nothing is. Raises DocumentUnreadable."""
