@@ -58,6 +58,8 @@ CREATE TABLE message(id text PRIMARY KEY, session_id text NOT NULL, time_created
   time_updated integer NOT NULL, data text NOT NULL);
 CREATE TABLE part(id text PRIMARY KEY, message_id text NOT NULL, session_id text NOT NULL,
   time_created integer NOT NULL, time_updated integer NOT NULL, data text NOT NULL);
+CREATE INDEX message_session_time_created_id_idx ON message(session_id, time_created, id);
+CREATE INDEX part_session_idx ON part(session_id);
 """
 _LLM = """
 CREATE TABLE threads(id TEXT PRIMARY KEY, name TEXT, tip_message_hash TEXT, forked_from TEXT, datetime_utc TEXT);

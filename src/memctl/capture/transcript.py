@@ -142,7 +142,9 @@ class Conversations(Transcript):
         except errors.NotADatabase:
             raise
         except errors.MemctlError as exc:  # of the client's database, not of the store
-            raise OSError(0, str(exc)) from exc
+            if not (self.form and isinstance(exc, errors.StoreCorrupt)):
+                raise OSError(0, str(exc)) from exc
+            self.bad += 1  # what stands before the damage is read
 
 
 def open_database(path: str) -> Transcript | None:
