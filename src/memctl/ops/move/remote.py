@@ -54,9 +54,9 @@ Identity = Annotated[
 @operation(
     access=CREATE,
     examples=(
-        "memctl remote add home ~/Sync --trust high     # my two machines, through a folder that both have",
-        "memctl remote add team git@host:acme/widget.git  # through refs of its own in a git repository",
-        "memctl remote sync --dry-run                   # what would leave, record by record",
+        "memctl remote add home ~/Sync --trust high       # a folder that both have",
+        "memctl remote add team git@host:acme/widget.git  # refs of a git repository",
+        "memctl remote sync --dry-run                     # what would leave",
         "memctl remote sync",
         "memctl remote status",
         "memctl remote log home                         # who wrote what",
