@@ -10,7 +10,7 @@ from memctl.operation import WRITE, Arg, Fields, PlainResult, operation
 from memctl.parameters import Selection
 from memctl.reading.selection import (
     NEVER,
-    named_items,
+    named_item,
     refuse_protected,
     report_changes,
     select_items,
@@ -71,7 +71,7 @@ def edit(
     it is to become: one that it refuses, or would keep from models, stays as it was. What a passage of a document says
     stands in its file. The old state stays in the item's history.
     """
-    (item,) = named_items(ctx, [id], "edit")
+    item = named_item(ctx, id, "edit")
     refuse_protected(ctx, [item], "edit")
     if validation == "verified":
         ctx.refuse_to_tools(f"verify {item.id}", f"memctl verify {item.id}")
