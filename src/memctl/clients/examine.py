@@ -137,7 +137,7 @@ def _literal(value: Any) -> Any:
 def _hooked(wiring: Wiring) -> dict[str, list[str]]:
     """The command lines of our hooks, by event; those of a plugin stand for all."""
     client = wiring.client
-    plugin = client.plugin_path(wiring.scope, wiring.project, wiring.environ)
+    plugin = client.path_of("plugin", wiring.scope, wiring.project, wiring.environ)
     if plugin and os.path.isfile(plugin):
         import json
 
