@@ -392,7 +392,7 @@ eco.eco_mode|string|active, disabled, or not installed
 hooks-path.eco_path|string|the folder of the files of eco mode
 hooks-path.hooks_path|string|the folder of the hook scripts
 scripts-path.scripts_path|string|the folder of the install scripts
-setup.clients|array|each client: `client`, `files` (each `path`, `change`, `backup` or `diff`); of `--list` where it is
+setup.clients|array|each client: `client`, `files` (each `path`, `change`, `backup` or `diff`); of `list` where it is
 setup.command|array|the command line that starts the server
 setup.scope|string|user, project or local
 setup.server|object|how the server answered: `ok`, `version` and `tools`, or `problem`

@@ -279,13 +279,13 @@ def test_the_list_says_where_memory_is() -> None:
     ok("setup", "claude", "--scope", "project")
     (Path.home() / ".qwen").mkdir()
     (Path.home() / ".qwen/settings.json").write_text("no json")
-    found = {one["client"]: one for one in ok("setup", "--list", "--json").json()["clients"]}
+    found = {one["client"]: one for one in ok("setup", "list", "--json").json()["clients"]}
     assert set(found) == set(CLIENTS)
     assert {name: one["set_up"] for name, one in found.items() if one["set_up"]} == {
         "gemini": ["user"], "claude": ["project"], "copilot": ["project"],
     }  # fmt: skip
     assert found["qwen"]["installed"]
-    assert "gemini          installed  user\n" in ok("setup", "--list-tools").text
+    assert "gemini          installed  user\n" in ok("setup", "--list").text
 
 
 def test_all_means_those_that_are_installed() -> None:

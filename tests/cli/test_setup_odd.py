@@ -226,6 +226,6 @@ def test_what_setup_and_teardown_tell_programs(monkeypatch: pytest.MonkeyPatch) 
 
     golden("setup-dry-run-json", told("setup", "claude", "--db", "/m.db", "--dry-run"))
     golden("setup-json", told("setup", "claude", "--db", "/m.db"))
-    golden("setup-list-json", told("setup", "--list"))
+    golden("setup-list-json", told("setup", "list"))
     golden("teardown-dry-run-json", told("teardown", "claude", "--dry-run"))
     golden("teardown-json", told("teardown", "claude"))

@@ -39,7 +39,7 @@ Yes = Annotated[bool, Arg("do not ask, on a terminal, before files are changed",
         "memctl setup --all --dry-run    # what it would change, as a diff",
         "memctl setup cursor --scope project",
         "memctl setup codex --db ~/notes/memory.db",
-        "memctl setup --list            # which clients are here, and which are set up",
+        "memctl setup list              # which clients are here, and which are set up",
     ),
     exits={1: "a file was refused, or the server did not answer"},
 )
@@ -65,7 +65,7 @@ def setup(
         bool, Arg("Claude Code: keep it from writing a MEMORY.md of its own", "--memory-guard")
     ] = False,
     listed: Annotated[
-        bool, Arg("only list the clients: which are here, and which are set up", "--list", aliases=("--list-tools",))
+        bool, Arg("only list the clients: which are here, and which are set up", "--list", word="list")
     ] = False,
     yes: Yes = False,
     force: Annotated[bool, Arg("replace an entry memctl that runs something else", "--force")] = False,
