@@ -209,7 +209,7 @@ def test_a_file_that_is_cut_short_is_no_whole_salvage(large: str) -> None:
     Path("cut.db").write_bytes(data[: len(data) * 2 // 3])
     done = ok("salvage", "cut.db", "new.db", "--json")
     assert done.json()["status"] == "incomplete"
-    assert f"{len(data) // 4096 - len(data) * 2 // 3 // 4096} pages missing at its end" in done.notes
+    assert f"{len(data) // 8192 - len(data) * 2 // 3 // 8192} pages missing at its end" in done.notes
 
 
 def test_a_sound_store_is_salvaged_whole(filled: list[str]) -> None:
