@@ -143,8 +143,9 @@ class _Reader:
                     found = [row[1] for row in conn.execute(f"PRAGMA table_info({table})")]
                     columns[table] = found
                     self._copy_table(conn, db, table, [name for name in found if name in held])
-                with suppress(*FAILURES):  # by the index of ids, which stands on other pages
-                    self.known |= {str(row[0]) for row in conn.execute("SELECT id FROM memory_items ORDER BY id")}
+                if "memory_items" in names:  # and no view, which may have no end
+                    with suppress(*FAILURES):  # by the index of ids, which stands on other pages
+                        self.known |= {str(row[0]) for row in conn.execute("SELECT id FROM memory_items ORDER BY id")}
         except FAILURES:
             self.damaged.append("the list of tables")
         return columns
