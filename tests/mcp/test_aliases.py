@@ -51,7 +51,7 @@ def make_old(item_id: str, days: int) -> None:
 )
 def test_deleting_is_archiving_and_the_answer_says_so(name: str, key: str, more: dict[str, Any]) -> None:
     made = remember("The gateway retries twice.")
-    answer = call(name, **{key: made}, **more)
+    answer = call(name, **(more | {key: made}))
     assert answer["ids"] == [made]
     assert "archived, not deleted" in answer["warnings"][0]
     assert item(made).archived

@@ -1,11 +1,15 @@
 """Many items at a time, without making items of them: their texts, and on which days they were made."""
 
 from collections.abc import Iterable, Iterator
+from functools import lru_cache
 
 from memctl.annotations import Any, Literal, NamedTuple
 from memctl.store.database import Database
 from memctl.store.filters import DEFAULT_DOMAIN, Filters, utc_of
 from memctl.store.items.items import load_strings
+
+#: Many items have the same tags.
+_strings = lru_cache(maxsize=1024)(load_strings)
 
 
 def iterate_texts(db: Database, filters: Filters) -> Iterator[tuple[str, tuple[object, ...], str]]:
@@ -32,7 +36,7 @@ def iterate_words(
         f"i.{column} FROM memory_items AS i WHERE {where} ORDER BY i.created_at DESC, i.id",
         [most, *values],
     ):
-        yield str(item_id), str(made or ""), str(text or ""), [] if words == "[]" else load_strings(words)
+        yield str(item_id), str(made or ""), str(text or ""), _strings(words)
 
 
 class ItemPlace(NamedTuple):
