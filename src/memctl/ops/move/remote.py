@@ -78,7 +78,10 @@ def remote(
     recipients: Recipients = None,
     identity: Identity = None,
     dry_run: Annotated[bool, Arg("sync: only print what would leave", "--dry-run")] = False,
-    watch: Annotated[bool, Arg("sync: go on, once a minute, until it is stopped", "--watch")] = False,
+    watch: Annotated[bool, Arg("sync: go on until it is stopped", "--watch")] = False,
+    interval: Annotated[
+        float, Arg("sync --watch: seconds between two exchanges", "--interval", ge=0.2, le=86400)
+    ] = 60.0,
     yes: Annotated[bool, Arg("sync: take over what others removed, however much it is", "--yes")] = False,
     limit: Annotated[
         int, Arg("log: at most this many entries", "-n", "--limit", ge=1, le=10_000, aliases=("-k",))
@@ -101,7 +104,8 @@ def remote(
         return _add(ctx, name or "", url or "", scope or [DEFAULT_SCOPE], trust, read_only, options)
     chosen = _chosen(ctx, name)
     if action == "sync":
-        return _sync(ctx, chosen, dry_run=dry_run, watch=watch, yes=yes)
+        follows = watch and chosen
+        return _follow(ctx, name, interval, yes=yes) if follows else _sync(ctx, chosen, dry_run=dry_run, yes=yes)
     if action == "remove":
         return _remove(ctx, chosen[0])
     if action == "log":
@@ -216,27 +220,42 @@ def _exchange(ctx: Context, one: "Remote") -> "RemoteExchange":
     return RemoteExchange(ctx.db, one.name, open_carrier(one.url), ctx.policy, one_line(who, _NAME))
 
 
-def _sync(ctx: Context, chosen: "list[Remote]", *, dry_run: bool, watch: bool, yes: bool) -> PlainResult:
+def _follow(ctx: Context, name: str | None, interval: float, *, yes: bool) -> PlainResult:
+    """Exchange again and again, each time as a run of its own, until it is interrupted."""
+    from memctl.remote.problems import RemoteUnreachable
+
+    ctx.note("[remote] Watching; ^C stops")
+    done = PlainResult({"status": "ok", "total": 0, "truncated": False, "remotes": []}, [])
+    try:
+        while True:
+            try:
+                done = _sync(ctx, _chosen(ctx, name), dry_run=False, yes=yes)
+            except RemoteUnreachable as exc:  # it may come back
+                ctx.warn(f"[remote] {exc}")
+            ids.pause(0.9 * interval, 1.1 * interval)
+            ctx.end_run()
+            ctx.begin_run("remote")
+    except KeyboardInterrupt:
+        ctx.note("[remote] Stopped")
+    return done
+
+
+def _sync(ctx: Context, chosen: "list[Remote]", *, dry_run: bool, yes: bool) -> PlainResult:
     if not chosen:
         ctx.note("[remote] there is no remote: memctl remote add NAME URL")
-    lines: list[str] = []
-    while True:
-        rows, failed = list[dict[str, Any]](), list[errors.MemctlError]()
-        for one in chosen:
-            try:
-                done = _exchange(ctx, one).run(accept=yes, dry_run=dry_run)
-            except errors.MemctlError as exc:
-                if len(chosen) == 1 and not watch:
-                    raise
-                failed.append(exc)
-                ctx.warn(f"[remote] {exc}")
-                continue
-            _tell(ctx, one, done)
-            rows.append(_row(one, done, dry_run=dry_run))
-            lines += _leaving_lines(done) if dry_run else []
-        if not watch:
-            break
-        ids.pause(55, 65)
+    rows, failed, lines = list[dict[str, Any]](), list[errors.MemctlError](), list[str]()
+    for one in chosen:
+        try:
+            done = _exchange(ctx, one).run(accept=yes, dry_run=dry_run)
+        except errors.MemctlError as exc:
+            if len(chosen) == 1:
+                raise
+            failed.append(exc)
+            ctx.warn(f"[remote] {exc}")
+            continue
+        _tell(ctx, one, done)
+        rows.append(_row(one, done, dry_run=dry_run))
+        lines += _leaving_lines(done) if dry_run else []
     if failed and not rows:
         raise failed[0]
     data = {"status": "dry_run" if dry_run else "ok", **({"dry_run": True} if dry_run else ctx.run_key())}
@@ -290,6 +309,7 @@ def _status(ctx: Context, chosen: "list[Remote]", *, ask: bool) -> PlainResult:
         found = state_of(ctx.db, one, carrier)
         rows.append(_described(one) | found)
         behind = "" if found["behind"] is None else f", {found['behind']} segment(s) behind"
+        behind += f", {found['held']} held back until you decide (memctl review)" if found["held"] else ""
         when = str(one.exchanged_at)[:16].replace("T", " ") or "never"
         lines.append(f"{one.name}  {one.url}  {found['ahead']} ahead{behind}; last exchange {when}")
         if ask:
