@@ -253,7 +253,7 @@ def _sync(ctx: Context, chosen: "list[Remote]", *, dry_run: bool, yes: bool) -> 
             failed.append(exc)
             ctx.warn(f"[remote] {exc}")
             continue
-        _tell(ctx, one, done)
+        _tell(ctx, one, done, dry_run=dry_run)
         rows.append(_row(one, done, dry_run=dry_run))
         lines += _leaving_lines(done) if dry_run else []
     if failed and not rows:
@@ -269,14 +269,14 @@ def _row(one: "Remote", done: "Exchanged", *, dry_run: bool) -> dict[str, Any]:
     return row | ({"leaves": done.leaves} if dry_run else {}) | ({"became": done.became} if done.became else {})
 
 
-def _tell(ctx: Context, one: "Remote", done: "Exchanged") -> None:
-    """Say what an exchange did."""
+def _tell(ctx: Context, one: "Remote", done: "Exchanged", *, dry_run: bool) -> None:
+    """Say what an exchange did, or would do."""
     words = {
         "sent": done.sent, "received": done.received, "new": done.new, "changed": done.changed,
         "archived": done.archived, "purged": done.purged, "held back": done.held, "refused": done.refused,
     }  # fmt: skip
     said = ", ".join(f"{count} {word}" for word, count in words.items() if count)
-    ctx.note(f"[remote] {one.name}: {said or 'nothing new'}")
+    ctx.note(f"[remote] {one.name}: {'this would be ' if dry_run and said else ''}{said or 'nothing new'}")
     if done.became:
         ctx.warn(f"[remote] {one.name}: this store is a copy of another; it goes on under a name of its own")
     for who, problem in sorted(done.problems.items()):
@@ -307,7 +307,8 @@ def _status(ctx: Context, chosen: "list[Remote]", *, ask: bool) -> PlainResult:
     for one in chosen:
         carrier = places.open_carrier(one.url) if ask and ctx.db.trusted else None
         found = state_of(ctx.db, one, carrier)
-        rows.append(_described(one) | found)
+        shown = one if ctx.bounds is None else one._replace(options={})  # where keys are is nothing for a model
+        rows.append(_described(shown) | found)
         behind = "" if found["behind"] is None else f", {found['behind']} segment(s) behind"
         behind += f", {found['held']} held back until you decide (memctl review)" if found["held"] else ""
         when = str(one.exchanged_at)[:16].replace("T", " ") or "never"
