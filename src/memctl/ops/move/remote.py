@@ -72,11 +72,6 @@ def remote(
     scope: SharedScopes = None,
     trust: RemoteTrust = "medium",
     read_only: Annotated[bool, Arg("add: only read, send nothing", "--read-only")] = False,
-    author: Author = None,
-    sign: SigningKey = None,
-    signers: AllowedSigners = None,
-    recipients: Recipients = None,
-    identity: Identity = None,
     dry_run: Annotated[bool, Arg("sync: only print what would leave", "--dry-run")] = False,
     watch: Annotated[bool, Arg("sync: go on until it is stopped", "--watch")] = False,
     interval: Annotated[
@@ -90,6 +85,11 @@ def remote(
     limit: Annotated[
         int, Arg("log: at most this many entries", "-n", "--limit", ge=1, le=10_000, aliases=("-k",))
     ] = 20,
+    author: Author = None,
+    sign: SigningKey = None,
+    signers: AllowedSigners = None,
+    recipients: Recipients = None,
+    identity: Identity = None,
 ) -> PlainResult:
     """Share statements with other machines, through a folder or a git repository that all of them have.
 
