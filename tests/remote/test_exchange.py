@@ -14,7 +14,7 @@ import pytest
 from homes import SHARED, Home, exchange, homes
 from memctl.context import open_context
 from memctl.operation import READ
-from memctl.remote import merge
+from memctl.remote import merge, segments
 from support import PATIENCE, golden, operation
 
 FRIDAY, DATABASE = "We deploy on Fridays.", "The database is PostgreSQL 15."
@@ -395,3 +395,33 @@ def test_the_json_of_each_action() -> None:
         golden(
             f"remote-{'-'.join(action[: 2 if 'dry-run' in action else 1])}-json", re.sub(r"\b\d{16}\b", "<clock>", text)
         )
+
+
+def test_the_log_of_somebody_who_is_gone_is_compacted_by_another() -> None:
+    anna, bert, carl = homes("anna", "bert", "carl")
+    said = bert.say(FRIDAY)
+    exchange(bert, anna)
+    bert.ok("purge", said, "--yes")
+    exchange(bert, anna)
+    (his,) = {one["replica"] for one in bert.json("remote", "list")["remotes"]}
+    room = Path(SHARED, "memctl", "project", his)
+    assert len(list(room.iterdir())) == 2
+    bert.say(DATABASE)
+    bert.sync()
+    Path(SHARED).rename("away")
+    gone = anna.run("remote", "compact", "team", "--log", his)
+    Path("away").rename(SHARED)
+    assert gone.code == 1
+    assert anna.json("remote", "compact", "team", "--log", his)["logs"] == [{"scope": "project", "records": 2}]
+    (one,) = room.iterdir()
+    assert FRIDAY not in str(segments.records_of(one.read_bytes()))
+    exchange(carl, anna)
+    assert anna.texts() == carl.texts() == [DATABASE]
+    assert anna.json("remote", "verify", "team")["status"] == "ok"
+    bert.say("Here he is again.")
+    exchange(bert, anna, carl)
+    assert anna.texts() == bert.texts() == carl.texts()
+    assert len(anna.texts()) == 2
+    own = anna.json("remote", "list")["remotes"][0]["replica"]
+    for log in ("ee" * 6, own, "x"):
+        assert anna.run("remote", "compact", "team", "--log", log).code == 1

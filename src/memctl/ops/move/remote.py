@@ -72,20 +72,24 @@ def remote(
     scope: SharedScopes = None,
     trust: RemoteTrust = "medium",
     read_only: Annotated[bool, Arg("add: only read, send nothing", "--read-only")] = False,
-    author: Author = None,
-    sign: SigningKey = None,
-    signers: AllowedSigners = None,
-    recipients: Recipients = None,
-    identity: Identity = None,
     dry_run: Annotated[bool, Arg("sync: only print what would leave", "--dry-run")] = False,
     watch: Annotated[bool, Arg("sync: go on until it is stopped", "--watch")] = False,
     interval: Annotated[
         float, Arg("sync --watch: seconds between two exchanges", "--interval", ge=0.2, le=86400)
     ] = 60.0,
     yes: Annotated[bool, Arg("sync: take over what others removed, however much it is", "--yes")] = False,
+    log: Annotated[
+        str | None,
+        Arg("compact: the log of somebody who is gone, as remote status --json names it", "--log", metavar="REPLICA"),
+    ] = None,
     limit: Annotated[
         int, Arg("log: at most this many entries", "-n", "--limit", ge=1, le=10_000, aliases=("-k",))
     ] = 20,
+    author: Author = None,
+    sign: SigningKey = None,
+    signers: AllowedSigners = None,
+    recipients: Recipients = None,
+    identity: Identity = None,
 ) -> PlainResult:
     """Share statements with other machines, through a folder or a git repository that all of them have.
 
@@ -97,7 +101,7 @@ def remote(
     files = {"sign": sign, "signers": signers, "recipients": recipients, "identity": identity}
     options = {key: ctx.absolute(path) for key, path in files.items() if path} | ({"author": author} if author else {})
     adds = bool(scope or read_only or options)
-    _refuse_misplaced(action, name, url, dry_run=dry_run, watch=watch, yes=yes, adds=adds)
+    _refuse_misplaced(action, name, url, dry_run=dry_run, watch=watch, yes=yes, adds=adds, log=bool(log))
     if action != "add":
         ctx.narrow(READ if action in ("list", "status", "log", "verify") else WRITE)
     if action == "add":
@@ -112,7 +116,7 @@ def remote(
         return _log(ctx, chosen[0], limit)
     if action == "verify":
         return _verify(ctx, chosen[0])
-    return _compact(ctx, chosen[0]) if action == "compact" else _status(ctx, chosen, ask=action == "status")
+    return _compact(ctx, chosen[0], log) if action == "compact" else _status(ctx, chosen, ask=action == "status")
 
 
 def _refuse_misplaced(action: str, name: str | None, url: str | None, **given: bool) -> None:
@@ -127,6 +131,8 @@ def _refuse_misplaced(action: str, name: str | None, url: str | None, **given: b
         wrong = "--dry-run, --watch and --yes are for sync only"
     elif action != "add" and given["adds"]:
         wrong = "--scope, --read-only, --author and files with keys are for add only"
+    elif given["log"] and action != "compact":
+        wrong = "--log is for compact only"
     elif given["dry_run"] and given["watch"]:
         wrong = "--dry-run and --watch do not go together"
     if wrong:
@@ -377,16 +383,25 @@ def _verify(ctx: Context, one: "Remote") -> PlainResult:
     return PlainResult(data, lines)
 
 
-def _compact(ctx: Context, one: "Remote") -> PlainResult:
-    from memctl.remote.exchange import compacted
+def _compact(ctx: Context, one: "Remote", log: str | None) -> PlainResult:
+    from memctl.remote.exchange import compacted, compacted_for
     from memctl.remote.places import drop_copy
+    from memctl.remote.problems import RemoteInvalid, RemoteUnreachable
 
     if one.read_only:
         raise errors.UsageError(f"{one.name} is read only", command="remote")
     exchange = _exchange(ctx, one)
     exchange.run()
+    if log is not None and log in exchange.remote.mine:
+        raise RemoteInvalid(reason=f"{log} is this machine's own log: compact without --log")
     with ctx.at_work("remote"):
-        rows = [{"scope": scope, "records": count} for scope, count in compacted(exchange)]
+        try:
+            found = compacted(exchange) if log is None else compacted_for(exchange, log)
+            rows = [{"scope": scope, "records": count} for scope, count in found]
+        except OSError as exc:
+            raise RemoteUnreachable(name=one.name, reason=exc.strerror or str(exc)) from exc
+        if log is not None and not rows:
+            raise RemoteInvalid(reason=f"{one.name} has no log {ctx.policy.redact(one_line(log, _NAME))}")
         exchange.run()
     drop_copy(one.url)
     lines = [f"{row['scope']}: {row['records']} record(s) in one piece" for row in rows]
