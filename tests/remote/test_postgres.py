@@ -150,7 +150,12 @@ def test_a_hint_ends_the_wait(team: Cluster, monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr(ids, "pause", lambda *_: None)
     carrier = postgres.PostgresCarrier(team.url("bert"))
     ended = threading.Event()
-    waiting = threading.Thread(target=lambda: (carrier.wait(PATIENCE), ended.set()))
+
+    def wait() -> None:
+        carrier.wait(PATIENCE)
+        ended.set()
+
+    waiting = threading.Thread(target=wait)
     waiting.start()
     while not team.ask("SELECT 1 FROM pg_stat_activity WHERE query = 'LISTEN memctl' AND state = 'idle'"):
         time.sleep(0.01)
@@ -364,7 +369,7 @@ def test_without_the_package_it_says_what_brings_it(monkeypatch: pytest.MonkeyPa
 # --- when something goes wrong ---------------------------------------------------------------------------------------
 
 
-class _Dead(psycopg.OperationalError, OSError):
+class _Dead(psycopg.OperationalError, OSError):  # type: ignore[misc]
     pass
 
 
