@@ -13,8 +13,10 @@ import pytest
 from memctl.clients import handshake
 from support import ok, run
 
-#: A client as Claude Code is one, as far as a proof needs it: it runs the hook, offers the tools, calls one, and says
-#: all of it to its model. Words in its name leave parts of that out.
+PLUGIN = Path(__file__).resolve().parents[2] / "extras" / "claude-code"
+
+#: A client as Claude Code and llm are ones, as far as a proof needs it: it runs the hook, offers the tools, calls one,
+#: and says all of it to its model. Words leave parts of that out.
 CLIENT = """
 import json, os, subprocess, sys, urllib.request
 if "--version" in sys.argv:
@@ -22,27 +24,39 @@ if "--version" in sys.argv:
 HOW = {how!r}
 if HOW == "dies":
     sys.exit("no licence")
-home, prompt = os.environ["HOME"], sys.argv[sys.argv.index("-p") + 1]
+home, is_llm = os.environ["HOME"], os.path.basename(sys.argv[0]) == "llm"
+prompt = sys.argv[-1] if is_llm else sys.argv[sys.argv.index("-p") + 1]
+files = [home + "/.claude/settings.json", home + ("/.llm-tools-mcp/mcp.json" if is_llm else "/.claude.json")]
+if "--plugin-dir" in sys.argv:
+    assert not any(map(os.path.exists, files))
+    files = [sys.argv[sys.argv.index("--plugin-dir") + 1] + name for name in ("/hooks/hooks.json", "/.mcp.json")]
 assert "SECRET" not in os.environ
 said = [{{"role": "user", "content": prompt}}]
-if HOW != "no hooks":
-    hooks = json.load(open(home + "/.claude/settings.json"))["hooks"]["UserPromptSubmit"]
+if HOW != "no hooks" and not is_llm:
+    hooks = json.load(open(files[0]))["hooks"]["UserPromptSubmit"]
     line = hooks[0]["hooks"][0]["command"]
     event = json.dumps({{"prompt": prompt, "session_id": "s", "hook_event_name": "UserPromptSubmit"}})
     told = subprocess.run(line, shell=True, input=event, capture_output=True, text=True).stdout
     said.append({{"role": "user", "content": json.loads(told)["hookSpecificOutput"]["additionalContext"]}})
-entry = json.load(open(home + "/.claude.json"))["mcpServers"]["memctl"]
+entry = json.load(open(files[1]))["mcpServers"]["memctl"]
+if is_llm:
+    (model,) = json.load(open(home + "/.config/io.datasette.llm/extra-openai-models.yaml"))
+    assert [model["model_id"], "MCP"] == [sys.argv[sys.argv.index(word) + 1] for word in ("-m", "-T")]
+url = model["api_base"] + "/chat/completions" if is_llm else os.environ["ANTHROPIC_BASE_URL"] + "/v1/messages"
 def ask(body):
-    url = os.environ["ANTHROPIC_BASE_URL"] + "/v1/messages"
     with urllib.request.urlopen(urllib.request.Request(url, json.dumps(body).encode())) as answer:
         return json.load(answer)
 body = {{"model": "m", "messages": said, "tools": [{{"name": "mcp__memctl__memory_recall"}}]}}
-block = ask(body)["content"][0]
+answer = ask(body)
+if is_llm:
+    given = json.loads(answer["choices"][0]["message"]["tool_calls"][0]["function"]["arguments"])
+else:
+    given = answer["content"][0]["input"]
 if HOW != "no tools":
     hello = {{"protocolVersion": "2025-06-18", "capabilities": {{}}, "clientInfo": {{"name": "x", "version": "1"}}}}
     lines = [
         {{"id": 1, "method": "initialize", "params": hello}}, {{"method": "notifications/initialized"}},
-        {{"id": 2, "method": "tools/call", "params": {{"name": "memory_recall", "arguments": block["input"]}}}},
+        {{"id": 2, "method": "tools/call", "params": {{"name": "memory_recall", "arguments": given}}}},
     ]
     told = subprocess.run(
         [entry["command"], *entry["args"]], capture_output=True, text=True,
@@ -55,13 +69,13 @@ if HOW != "no tools":
 
 @pytest.fixture
 def client(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
-    """Puts a stand-in for Claude Code on PATH."""
+    """Puts a stand-in for a client on PATH."""
     os.makedirs("bin")
     monkeypatch.setenv("PATH", os.path.abspath("bin") + os.pathsep + os.environ["PATH"])
     monkeypatch.setenv("SECRET", "x")
 
-    def make(how: str = "") -> None:
-        path = Path("bin/claude")
+    def make(how: str = "", name: str = "claude") -> None:
+        path = Path("bin", name)
         path.write_text(f"#!{sys.executable}\n{CLIENT.format(how=how)}", encoding="utf-8")
         path.chmod(0o700)
 
@@ -203,6 +217,29 @@ def test_what_does_not_reach_the_model_is_not_proven(how: str, failing: str, cli
     assert {name for name, (status, _) in found.items() if status == "fail"} == {"client_entry", failing}
     if how == "dies":
         assert "no licence" in found["client_proof"][1]
+
+
+def test_a_client_that_has_tools_alone_is_proven_by_them(client: Callable[..., None]) -> None:
+    client(name="llm")
+    ok("setup", "llm")
+    found = checks("llm", "--prove")
+    assert {name for name, (status, _) in found.items() if status != "pass"} == set()
+    assert "client_proof_tools" in found
+    assert "client_proof_hook" not in found
+
+
+def test_a_plugin_is_proven_as_it_is_installed(client: Callable[..., None], command: list[str]) -> None:
+    client()
+    os.symlink(command[0], "bin/memctl")
+    settings, plugins = Path.home() / ".claude/settings.json", Path.home() / ".claude/plugins"
+    plugins.mkdir(parents=True)
+    settings.write_text(json.dumps({"enabledPlugins": {"memctl@shop": True}}))
+    place = [{"scope": "user", "installPath": str(PLUGIN)}]
+    (plugins / "installed_plugins.json").write_text(json.dumps({"version": 2, "plugins": {"memctl@shop": place}}))
+    found = checks("claude", "--prove")
+    assert {name: one for name, one in found.items() if one[0] != "pass"} == {}
+    assert {"client_proof_hook", "client_proof_tools"} <= set(found)
+    assert "plugin" in found["client_proof"][1]
 
 
 def test_a_proof_that_cannot_be_made_says_why(monkeypatch: pytest.MonkeyPatch) -> None:

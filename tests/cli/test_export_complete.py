@@ -208,6 +208,17 @@ def test_a_release_elsewhere_is_none_here_unless_a_person_says_so() -> None:
     assert {item.id for item in stored("own.db") if item.injectable} == {item_id}
 
 
+def test_a_release_that_an_undo_took_back_is_judged_anew_and_that_is_said() -> None:
+    a_released_item()
+    data = complete()
+    ok("import", "--released", "--db", "fresh.db", stdin=data)
+    assert "judged anew" not in run("import", "--db", "fresh.db", stdin=data).notes
+    ok("undo", "--db", "fresh.db")
+    assert "judged anew" in run("import", "--db", "fresh.db", stdin=data).notes
+    assert "quarantine release" in run("import", "--released", "--db", "fresh.db", stdin=data).notes
+    assert not any(item.injectable for item in stored("fresh.db"))
+
+
 def test_a_restore_of_ones_own_export_keeps_what_was_released() -> None:
     a_released_item()
     data = complete()

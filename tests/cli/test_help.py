@@ -58,6 +58,11 @@ def test_each_page_fits_a_screen_and_says_what_it_left_out(name: str) -> None:
         assert f"memctl help {name} -v shows all." in " ".join(page.split())
 
 
+def test_no_example_is_wider_than_a_terminal() -> None:
+    for name in commands():
+        assert [one for one in load(name).examples if len(one) + 2 > 80] == [], name
+
+
 def test_no_flag_hides_a_global_one() -> None:
     taken = {flag for one in GLOBALS for flag in one.flags}
     for name in commands():

@@ -4,7 +4,9 @@ from pathlib import Path
 
 import pytest
 
+from memctl.cli import load
 from memctl.context import Context
+from memctl.ops import commands
 from memctl.types import MemoryItem
 from stores import change
 from support import ok, operation, run
@@ -29,9 +31,51 @@ def test_quarantine_takes_them_so(ids: list[str]) -> None:
     held = [row["id"] for row in ok("quarantine", "list", "--json").json()["items"]]
     assert len(held) == 2
     assert ok("quarantine", "show", "-", "--json", stdin=" ".join(held)).json()["count"] == 2
+    assert ok("quarantine", "show", "-", "--json", stdin="").json()["count"] == 0
     assert "is not in quarantine" in run("quarantine", "show", ids[0][4:10]).notes
     done = ok("quarantine", "release", "-", "--reason", "our own words", "--json", stdin=" ".join(held)).json()
     assert set(done["ids"]) == set(held)
+
+
+#: A command line for each command about items; ONE is an id, and SOME are several where it takes several.
+LINES = {
+    "show": "show SOME --json",
+    "forget": "forget SOME", "restore": "restore SOME", "tag": "tag SOME +striped", "retract": "retract SOME",
+    "verify": "verify SOME", "promote": "promote SOME", "retain": "retain SOME keep", "purge": "purge SOME",
+    "edit": "edit ONE --title Zebras", "supersede": "supersede ONE Zebras have spots.",
+    "links": "links ONE", "related": "related ONE", "similar": "similar ONE", "history": "history ONE",
+    "blame": "blame ONE", "diff": "diff ONE", "link": "link ONE supports 2", "unlink": "unlink ONE supports 2",
+    "graph": "graph --around ONE", "browse": "browse a/b --pin ONE", "remember": "remember --supersedes ONE Of spots.",
+}  # fmt: skip
+
+
+def test_each_command_about_items_is_among_these() -> None:
+    labels = {"MEM-ID", "ID1", "OLD-ID", "MEM-ID|+TAG"}
+    about = {
+        name for name in commands() for param in load(name).params()
+        if param.arg.cli and (param.label in labels or (param.arg.metavar or "").startswith("MEM-ID"))
+    }  # fmt: skip
+    assert about - {"quarantine"} == set(LINES)  # it takes what is held back only: see below
+
+
+@pytest.mark.parametrize("line", LINES.values(), ids=list(LINES))
+def test_ids_are_shortened_several_and_from_standard_input(ids: list[str], line: str) -> None:
+    many = "SOME" in line
+    short = [item_id[4:10] for item_id in ids[:2]]
+
+    def words(*given: str) -> list[str]:
+        out: list[str] = []
+        for word in line.split():
+            out += given if word in ("ONE", "SOME") else [ids[2] if word == "2" else word]
+        return out
+
+    assert run(*words("ffff")).code == 1  # there is none
+    several = run(*words("-"), stdin="\n".join(ids[:2]))
+    assert several.code == (0 if many else 1), several.notes
+    assert many or "takes one id here, and standard input names 2" in several.notes
+    none = run(*words("-"), stdin="\n")
+    assert (none.code, "No ids on standard input" in none.notes) == (0 if many else 1, True)
+    ok(*(words(*short) if many else words("-")), stdin=short[0])
 
 
 @pytest.fixture

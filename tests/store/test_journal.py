@@ -65,6 +65,55 @@ def test_what_a_row_was_is_kept_once_with_every_digit() -> None:
     db.close()
 
 
+LONG = "This is said at some length, so that nobody keeps it twice. " * 20
+
+
+def test_of_an_item_that_keeps_its_text_no_text_is_kept() -> None:
+    item_id = ok("remember", LONG).text.strip()
+    ok("forget", item_id)
+    ((before,),) = ask("SELECT before FROM memory_undo WHERE run = 2")
+    assert len(before) < 300 and LONG[:20] not in before
+    ok("undo")
+    assert LONG.strip() in ok("show", item_id).text
+
+
+@pytest.mark.parametrize("text", [LONG, "{}", "[]", "null"])
+@pytest.mark.parametrize(
+    "then",
+    [
+        ("UPDATE memory_items SET content = 'x'",),
+        ("UPDATE memory_items SET content = 'x'", "UPDATE memory_items SET content = 'y', tags = '[\"z\"]'"),
+        ("UPDATE memory_items SET title = x'00ff'", "UPDATE memory_items SET title = 'b', content = 'z'"),
+        ("DELETE FROM memory_items",),
+    ],
+)
+def test_a_run_that_touches_an_item_twice_is_undone_to_what_came_before_it(text: str, then: tuple[str, ...]) -> None:
+    with MemoryStore(STORE) as store:
+        item = store.write_item(MemoryItem(title="{}", content=text, tags=["{}"]))
+    was = ask("SELECT * FROM memory_items")
+    db = open_write(STORE)
+    with db.atomic():
+        for sql in ("UPDATE memory_items SET archived = 1, tier = 'ltm'", *then):
+            db.run(sql)
+    db.close()
+    changed = ask("SELECT * FROM memory_items")
+    undone = ok("undo", "--json").json()
+    assert ask("SELECT * FROM memory_items") == was
+    ok("undo", undone["run"])
+    assert ask("SELECT * FROM memory_items") == changed
+    assert item.id
+
+
+def test_the_text_of_an_item_that_has_gone_since_is_not_made_up() -> None:
+    item_id = ok("remember", LONG).text.strip()
+    ok("forget", item_id)
+    with closing(sqlite3.connect(STORE)) as conn:
+        conn.execute("DELETE FROM memory_items")
+        conn.commit()
+    done = run("undo")
+    assert (done.code, "left alone" in done.text, ask("SELECT count(*) FROM memory_items")) == (1, True, [(0,)])
+
+
 def test_a_transaction_that_is_rolled_back_leaves_no_run_and_the_next_one_is_noted() -> None:
     ok("remember", "We deploy on Fridays.")
     db = open_write(STORE)

@@ -21,12 +21,16 @@ TWICE = "Its plugin {plugin} is enabled, too, so its model is told twice: memctl
 
 
 class Entry(NamedTuple):
-    """What a client has of memctl, in the scope that it was found in: the server's command line, and the hooks'."""
+    """What a client has of memctl, in the scope that it was found in: the server's command line, and the hooks'.
+
+    plugin  the folder of the plugin that brings both; "" where they stand in files of settings
+    """
 
     wiring: Wiring
     argv: tuple[str, ...]
     db: str
     hooks: dict[str, list[str]]
+    plugin: str = ""
 
     def is_runnable(self) -> bool:
         """Whether its command may be started: a project's file may be a stranger's, so only what setup writes there."""
@@ -61,7 +65,9 @@ def examine(client: Client, project: str, environ: Mapping[str, str], *, prove: 
             yield Check("client_plugin", "warn", plugin, TWICE.format(plugin=plugin))
     elif plugin:
         lines = {event: [f"{SERVER} hook --client {name} {event}"] for event in TELLING}
-        entry = Entry(Wiring(client, "user", project, environ), (SERVER, "serve"), "", lines)
+        entry = Entry(
+            Wiring(client, "user", project, environ), (SERVER, "serve"), "", lines, _plugin_folder(plugin, environ)
+        )
         yield Check("client_entry", "pass", plugin, f"The plugin {plugin} brings the server and the hooks")
     else:
         message = f"{client.title} has no entry of memctl: memctl setup {name} makes it"
@@ -82,6 +88,18 @@ def plugin_name(project: str, environ: Mapping[str, str]) -> str:
             held = JsonText(Wiring(claude, scope, project, environ).place(place)[0].text()).value(("enabledPlugins",))
             said |= held if isinstance(held, dict) else {}
     return next((name for name, on in said.items() if on is True and name.partition("@")[0] == SERVER), "")
+
+
+def _plugin_folder(name: str, environ: Mapping[str, str]) -> str:
+    """Where Claude Code keeps a plugin that its user installed; "" when it does not say."""
+    import json
+
+    place = known.Place("{claude}/plugins/installed_plugins.json", "plugins")
+    with suppress(OSError, ValueError, LookupError, TypeError):
+        with open(place.path("", environ), encoding="utf-8") as file:
+            folder = json.load(file)["plugins"][name][-1]["installPath"]
+        return folder if os.path.isdir(folder) else ""
+    return ""
 
 
 def _entry(client: Client, scope: Scope, project: str, environ: Mapping[str, str]) -> Entry | None:
@@ -278,7 +296,10 @@ def _proof(client: Client, program: str | None, entry: Entry | None, environ: Ma
     argv: Sequence[str] = entry.argv[: entry.argv.index("serve")] if entry and "serve" in entry.argv else own_command()
     hooked = bool(entry.hooks) if entry else client.hooks is not None or bool(client.plugin)
     try:
-        proof = prove.prove(client, program, argv, hooks=hooked, environ=environ, patience=prove.PATIENCE)
+        proof = prove.prove(
+            client, program, argv, hooks=hooked, plugin=entry.plugin if entry else "", environ=environ,
+            patience=prove.PATIENCE,
+        )  # fmt: skip
     except OSError as exc:
         yield Check("client_proof", "fail", "", f"It cannot be run: {exc.strerror or exc}")
         return
@@ -288,6 +309,8 @@ def _proof(client: Client, program: str | None, entry: Entry | None, environ: Ma
         yield Check("client_proof", "fail", proof.version, f"{ran} sent no request to a model: {proof.problem}")
         return
     assumed = "" if entry else " (it is not set up: this is what memctl setup would write)"
+    if entry and entry.plugin:
+        assumed = f" with the plugin in {entry.plugin}"
     yield Check("client_proof", "pass", proof.version, f"{ran} was run, and sent {proof.requests} requests{assumed}")
     if hooked:
         waived = "; Codex was told to trust the hooks for this run" if client.name == "codex" else ""

@@ -87,6 +87,7 @@ class Client:
     version, seen   what the row was verified on: by a run of it, or in documents
     limit           characters of context that it takes whole from one hook
     package         how npm or PyPI names it
+    note            what its user has to do after setup
     """
 
     def __init__(
@@ -104,11 +105,12 @@ class Client:
         seen: str = "documents, 2026-11",
         limit: int = 10_000,
         package: str = "",
+        note: str = "",
     ) -> None:
         self.name = ""
         self.title, self.servers, self.entry, self.aliases = title, servers, entry, aliases
         self.program, self.hooks, self.plugin, self.rules = program, hooks, plugin or {}, rules or {}
-        self.version, self.seen, self.limit, self.package = version, seen, limit, package
+        self.version, self.seen, self.limit, self.package, self.note = version, seen, limit, package, note
 
     def rules_path(self, scope: Scope, project: str, environ: "Mapping[str, str]") -> str:
         """The file of instructions of a scope; "" when it has none."""
@@ -207,6 +209,7 @@ CLIENTS: dict[str, Client] = {
         version="0.169.0",
         seen="run, 2026-11",
         package="@openai/codex",
+        note="Codex runs hooks only when you trust them: start it once, and agree when it asks.",
     ),
     "gemini": Client(
         "Gemini CLI",
@@ -374,6 +377,7 @@ CLIENTS: dict[str, Client] = {
         version="0.36, llm-tools-mcp 0.4",
         seen="run, 2026-11",
         package="llm",
+        note="llm needs its plugin (llm install llm-tools-mcp), and is told with each call: llm -T MCP 'question'.",
     ),
 }  # fmt: skip
 for _name, _client in CLIENTS.items():

@@ -37,7 +37,7 @@ class Recipe(NamedTuple):
 
     argv      its words after the program
     env       variables
-    settings  files in the home: JSON that is merged into what setup wrote
+    settings  files in the home: objects are merged into what setup wrote there
     before    words of commands that are run first
     toml      a file, what stands before its text, and what stands after it
     """
@@ -123,7 +123,20 @@ RECIPES: dict[str, Recipe] = {
         {},
         before=(("auth", "-p", "openai", "-k", "none", "-m", "stub-model", "-b", "$url/v1"),),
     ),
+    "llm": Recipe(
+        ("-m", "stub", "--key", "none", "--no-stream", "--no-log", "-T", "MCP", "$prompt"),
+        {},
+        {
+            ".config/io.datasette.llm/extra-openai-models.yaml": [  # JSON is YAML
+                {"model_id": "stub", "model_name": "stub-model", "api_base": "$url/v1", "supports_tools": True},
+            ]
+        },
+    ),
 }  # fmt: skip
+
+
+#: What Claude Code is also told to run with a plugin: to allow its tools, and where it is.
+_PLUGGED = ("--allowedTools", "mcp__plugin_memctl_memctl", "--plugin-dir")
 
 
 class Proof(NamedTuple):
@@ -150,13 +163,21 @@ class _Enough(Exception):
 
 
 def prove(
-    client: Client, program: str, memctl: Sequence[str], *, hooks: bool, environ: Mapping[str, str], patience: float
+    client: Client,
+    program: str,
+    memctl: Sequence[str],
+    *,
+    hooks: bool,
+    plugin: str = "",
+    environ: Mapping[str, str],
+    patience: float,
 ) -> Proof:
     """Run a client once. Raises OSError when it or memctl cannot be started.
 
     program  the client
     memctl   the command line that its user's entry runs memctl with
     hooks    whether its user has the hooks
+    plugin   the folder of the plugin of Claude Code that stands for entry and hooks; "" for none
     """
     recipe, mark = RECIPES[client.name], os.urandom(4).hex()
     nonce, thing = f"PROOF-{mark}", f"quokka{os.urandom(2).hex()}"
@@ -168,10 +189,12 @@ def prove(
         env = {name: environ[name] for name in _KEPT if name in environ} | _QUIET | {"HOME": home, "USERPROFILE": home}
         store = os.path.join(folder, "memory.db")
         here = _Runner(project, env)
-        for words in (
-            ["--db", store, "remember", f"The release code of the {thing} relay is {nonce}.", "--type", "fact"],
-            ["--db", store, "setup", client.name, "--yes", *([] if hooks else ["--no-hooks"])],
-        ):
+        steps = [["--db", store, "remember", f"The release code of the {thing} relay is {nonce}.", "--type", "fact"]]
+        if plugin:
+            recipe = recipe._replace(argv=(*recipe.argv, *_PLUGGED, plugin), env={**recipe.env, "MEMCTL_DB": store})
+        else:
+            steps += [["--db", store, "setup", client.name, "--yes", *([] if hooks else ["--no-hooks"])]]
+        for words in steps:
             problem = here.run([*memctl, *words], PREPARING)
             if problem:
                 return Proof("", problem=f"memctl {words[2]}: {problem}")
@@ -246,13 +269,13 @@ class _Runner:
 def _write_settings(home: str, recipe: Recipe, said: Mapping[str, str]) -> None:
     """Point the client to the endpoint, in the files that setup has written."""
     for name, settings in recipe.settings.items():
-        path, held = os.path.join(home, name), {}
+        path, held = os.path.join(home, name), _filled(settings, said)
         if os.path.exists(path):
             with open(path, encoding="utf-8") as file:
-                held = json.load(file)
+                held = json.load(file) | held
         os.makedirs(os.path.dirname(path), exist_ok=True)
         with open(path, "w", encoding="utf-8") as file:
-            json.dump(held | _filled(settings, said), file)
+            json.dump(held, file)
     name, first, last = recipe.toml
     if name:
         path = os.path.join(home, name)

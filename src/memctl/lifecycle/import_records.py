@@ -94,10 +94,10 @@ class RecordImport:
             found = records.find_record(db, kind, row) if kind.table in db.tables else None
             if found is not None:
                 if _same(kind, found, row):
-                    raise RecordRefused("skipped_dedup")
+                    raise RecordRefused("skipped_dedup", "" if may_come else self._why_held(db, given))
                 raise RecordRefused("skipped_conflict", f"{kind.name} {given[kind.key[0]]} is here with other values")
         if not may_come:
-            raise RecordRefused("skipped_policy", _HELD_HERE if self.takes_releases else _JUDGED_ANEW)
+            raise RecordRefused("skipped_policy", self._why_kept)
         if db is not None:
             if kind.name == "revision" and self._is_purged(db, str(given["item_id"])):
                 raise RecordRefused("skipped_conflict", "revision of an item that was purged here")
@@ -172,6 +172,15 @@ class RecordImport:
         rules = items.load_strings(items.load_object(_cell("json", given["details_json"])).get("rules"))
         self._freed[freed] = (*self._freed.get(freed, ()), *rules)
         return True
+
+    @property
+    def _why_kept(self) -> str:
+        return _HELD_HERE if self.takes_releases else _JUDGED_ANEW
+
+    def _why_held(self, db: Database, given: dict[str, Any]) -> str:
+        """Why a release that is in the log here has no effect, as after an undo; "" where its item is not held back."""
+        there = quarantine.standings(db, items.get_many(db, [str(given["item_id"])]))
+        return self._why_kept if any(one.is_held for one in there.values()) else ""
 
     def _is_here(self, db: Database | None, item_id: str) -> bool:
         """Whether there is an item of this id, or it came with this import."""

@@ -27,7 +27,8 @@ NEVER = "never"
 def named_items(ctx: Context, given: Sequence[str], command: str) -> list[MemoryItem]:
     """The items of these ids, each once, in order; `-` stands for the ids on standard input.
 
-    Raises ItemNotFound for the first that is unknown or not clear, and UsageError for none.
+    Raises ItemNotFound for the first that is unknown or not clear, and UsageError where none is given: standard input
+    may name none, then there is nothing to do.
     """
     words: list[str] = []
     for word in given:
@@ -36,7 +37,9 @@ def named_items(ctx: Context, given: Sequence[str], command: str) -> list[Memory
         elif word.strip():
             words.append(word.strip())
     if not words:
-        raise errors.UsageError("the id of the item is missing", command=command)
+        if "-" not in (word.strip() for word in given):
+            raise errors.UsageError("the id of the item is missing", command=command)
+        ctx.note(f"[{command}] No ids on standard input.")
     whole = {word: word for word in dict.fromkeys(words)}
     known = {item.id: item for item in stored.get_many(ctx.db, whole)}
     for word in whole:
@@ -47,6 +50,14 @@ def named_items(ctx: Context, given: Sequence[str], command: str) -> list[Memory
         if item_id not in known:
             raise errors.ItemNotFound(id=one_line(word, _TITLE))
     return [known[item_id] for item_id in dict.fromkeys(whole.values())]
+
+
+def named_item(ctx: Context, given: str, command: str) -> MemoryItem:
+    """The one item of this id; `-` reads it from standard input. Raises ItemNotFound, and UsageError for several."""
+    found = named_items(ctx, [given], command)
+    if len(found) != 1:
+        raise errors.UsageError(f"{command} takes one id here, and standard input names {len(found)}", command=command)
+    return found[0]
 
 
 def _whole_id(ctx: Context, word: str) -> str:

@@ -17,7 +17,7 @@ from memctl.annotations import TYPE_CHECKING, Any, NamedTuple
 from memctl.item_policy import ItemPolicy
 from memctl.remote import merge, segments
 from memctl.remote.arrival import Arrival
-from memctl.remote.carrier import SegmentPlace
+from memctl.remote.carrier import LostRace, SegmentPlace
 from memctl.remote.problems import RemoteUnreachable
 from memctl.remote.stock import Stock
 from memctl.store import quarantine, remotes
@@ -31,8 +31,8 @@ if TYPE_CHECKING:
     Listing = dict[tuple[str, str], list[segments.SegmentName]]
     Parts = list[tuple[str, merge.State]]
 
-#: Times that what changes meanwhile is sent in one exchange.
-_ROUNDS = 3
+#: Times that what changes meanwhile is sent in one exchange, and that one begins anew when others write there.
+_ROUNDS, _TRIES = 3, 6
 
 
 class Exchanged(NamedTuple):
@@ -79,13 +79,20 @@ class RemoteExchange:
         return next(one for one in remotes.list_remotes(self.db) if one.name == self.name)
 
     def run(self, *, accept: bool = False, dry_run: bool = False) -> Exchanged:
-        """RemoteExchange once. Raises RemoteUnreachable and RemovalsWait; then nothing was lost.
+        """Exchange once. Raises RemoteUnreachable and RemovalsWait; then nothing was lost.
 
         accept   take over what others removed, however much it is
         dry_run  only find out what would leave and come
         """
         try:
-            self._exchange(accept=accept, dry_run=dry_run)
+            for tried in range(_TRIES):
+                try:
+                    self._exchange(accept=accept, dry_run=dry_run)
+                    break
+                except LostRace:
+                    if tried + 1 == _TRIES:
+                        raise
+                    ids.pause(0.02 * 2**tried, 0.1 * 2**tried)
         except OSError as exc:
             reason = exc.strerror or str(exc)
             if not dry_run:
@@ -138,11 +145,12 @@ class RemoteExchange:
         arrival = Arrival(self.db, self.remote, self.policy, who)
         arrival.write(touched, accept=accept)
         self._fill_outbox()
-        self.done = self.done._replace(
-            received=news.count, new=arrival.new, changed=arrival.changed, archived=arrival.archived,
-            purged=len(arrival.purged), held=arrival.held, refused=arrival.refused + news.refused, waits=stock.waits,
-            problems=news.problems,
-        )  # fmt: skip
+        counts = {
+            "received": news.count, "new": arrival.new, "changed": arrival.changed, "archived": arrival.archived,
+            "purged": len(arrival.purged), "held": arrival.held, "refused": arrival.refused + news.refused,
+        }  # fmt: skip
+        summed = {name: count + getattr(self.done, name) for name, count in counts.items()}  # it may begin anew
+        self.done = self.done._replace(**summed, waits=stock.waits, problems=news.problems)
 
     def _join_records(self, news: "_News") -> list[KnownKey]:
         """Join what others say; the keys of which more is known now."""

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 
 from memctl import ids
 from memctl.annotations import TYPE_CHECKING, Any
-from memctl.remote.carrier import ReadAhead, SegmentPlace
+from memctl.remote.carrier import LostRace, ReadAhead, SegmentPlace
 from memctl.remote.problems import CarrierMissing
 from memctl.remote.segments import SegmentName, is_replica, parse_name
 
@@ -132,12 +132,13 @@ _INSERT = (
 )
 #: Seconds that a connection and a call may take.
 _CONNECT, _PATIENCE = 10, 60
+_OTHER = "the segments there have other numbers: another copy of this store writes there"
 #: What an error's code says in our words; the server's own words are a stranger's.
 _CODES = {
     "42501": "this role may not do that there: it lacks a grant, or the replica is another role's",
     "3F000": "there are no tables of memctl in that database: memctl remote init URL makes them",
     "42P01": "there are no tables of memctl in that database: memctl remote init URL makes them",
-    "23514": "the segments there have other numbers: another copy of this store writes there",
+    "23514": _OTHER,
     "57014": f"a call took more than {_PATIENCE} seconds",
     "53100": "its disk is full",
 }
@@ -186,7 +187,7 @@ class PostgresCarrier(ReadAhead):
             cursor.executemany(_INSERT, rows)
             counted = cursor.execute(_ARE_THERE, _columns(places)).fetchone()
             if counted is None or counted[0] != len(places):
-                raise OSError(_CODES["23514"])
+                raise LostRace(_OTHER)
             if logs:
                 cursor.executemany("SELECT memctl.compact(%s, %s)", logs)
             cursor.execute("SELECT pg_notify('memctl', '')")
@@ -222,7 +223,7 @@ class PostgresCarrier(ReadAhead):
                 weakref.finalize(self, self._open.close)
             yield self._open
         except psycopg.Error as exc:
-            raise OSError(_told(exc)) from exc
+            raise (LostRace if exc.sqlstate == "23514" else OSError)(_told(exc)) from exc
 
 
 def _connect(url: str) -> "Connection[Any]":

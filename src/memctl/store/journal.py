@@ -11,7 +11,7 @@ which tell what was done. Rows that stand beside a new item are not noted either
 
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 
 from memctl import ids
@@ -43,6 +43,9 @@ _BOOKKEEPING = {
     "memory_mounts": ("last_sync_at",),
     "corpus_hashes": ("ingested_at", "mtime_epoch"),
 }
+#: Columns of items that are kept only when one of them changes, for they may be long: else `{}` stands for each, which
+#: means what the row has.
+_LONG = ("title", "content", "tags", "entities", "links_json", "provenance_json", "content_hash")
 #: Parts of the journal that make no run by themselves: when files were looked at.
 _UNTOLD_PARTS = ("files", "unread_files")
 #: In `schema_meta`: the day on which what was too much was last dropped.
@@ -272,17 +275,19 @@ def noted_table(db: "Database", name: str) -> NotedTable | None:
 def _triggers(table: NotedTable) -> Iterator[str]:
     """The temporary triggers of a table, as statements."""
     name, part = table.table, table.part
-    image = ", ".join(
-        f"CASE typeof(old.{c}) WHEN 'blob' THEN json_object('hex', hex(old.{c})) "
-        f"WHEN 'real' THEN json_object('real', printf('%!.17g', old.{c})) ELSE old.{c} END"
-        for c in table.columns
-    )
     is_item = name == "memory_items"
     revision = "(SELECT max(revision_num) FROM memory_revisions WHERE item_id = old.id)" if is_item else "NULL"
     compared = (c for c in table.columns if c not in _BOOKKEEPING.get(name, ()))
-    differs = " OR ".join(f"old.{c} IS NOT new.{c}" for c in compared)
+    whole, short, fill = f"json_array({', '.join(map(_image, table.columns))})", "", "NOTHING"
+    cases = [("insert", "INSERT", ""), ("update", "UPDATE", f" AND ({_differ(compared)})"), ("delete", "DELETE", "")]
+    if is_item:
+        cells = ("json('{}')" if column in _LONG else _image(column) for column in table.columns)
+        short, fill = f"json_array({', '.join(cells)})", _fill(table.columns)
+        cases.append(("reword", "UPDATE", f" AND ({_differ(_LONG)})"))
+        cases[1] = ("update", "UPDATE", f"{cases[1][2]} AND NOT ({_differ(_LONG)})")
     noted = ""
-    for action, row, changed in (("INSERT", "new", ""), ("UPDATE", "old", f" AND ({differs})"), ("DELETE", "old", "")):
+    for case, action, changed in cases:
+        row = "new" if case == "insert" else "old"
         if name == "memory_revisions" and action != "DELETE":
             continue
         if name == "schema_meta":
@@ -292,10 +297,34 @@ def _triggers(table: NotedTable) -> Iterator[str]:
                 " AND NOT EXISTS (SELECT 1 FROM memory_undo WHERE run = memctl_run() AND part = 'items' "
                 f"AND key = {row}.item_id AND before IS NULL)"
             )
-        was = "NULL, NULL" if row == "new" else f"{revision}, json_array({image})"
+        image = short if short and case == "update" else whole
+        was = "NULL, NULL" if row == "new" else f"{revision}, {image}"
         yield (
-            f"CREATE TEMP TRIGGER IF NOT EXISTS memctl_note_{part}_{action.lower()} "
+            f"CREATE TEMP TRIGGER IF NOT EXISTS memctl_note_{part}_{case} "
             f"{'AFTER' if row == 'new' else 'BEFORE'} {action} ON main.{name} WHEN memctl_run(){changed}{noted} BEGIN "
-            f"INSERT INTO memory_undo(run, part, key, revision, before) "
-            f"VALUES (memctl_run(), '{part}', {table.key_of(row)}, {was}) ON CONFLICT DO NOTHING; END"
+            f"INSERT INTO memory_undo(run, part, key, revision, before) VALUES (memctl_run(), '{part}', "
+            f"{table.key_of(row)}, {was}) ON CONFLICT DO {fill if case in ('reword', 'delete') else 'NOTHING'}; END"
         )
+
+
+def _image(column: str) -> str:
+    """A cell of the old row as SQL, as the journal keeps it."""
+    return (
+        f"CASE typeof(old.{column}) WHEN 'blob' THEN json_object('hex', hex(old.{column})) "
+        f"WHEN 'real' THEN json_object('real', printf('%!.17g', old.{column})) ELSE old.{column} END"
+    )
+
+
+def _differ(columns: Iterable[str]) -> str:
+    return " OR ".join(f"old.{c} IS NOT new.{c}" for c in columns)
+
+
+def _fill(columns: Sequence[str]) -> str:
+    """What is done to a row that the run has noted without what is long, before that changes or goes."""
+    cells = (
+        f"CASE WHEN json_type(before, '$[{n}]') = 'object' AND json_extract(before, '$[{n}]') = '{{}}' "
+        f"THEN '$[{n}]' ELSE '$.none' END, {_image(column)}"
+        for n, column in enumerate(columns)
+        if column in _LONG
+    )
+    return f"UPDATE SET before = json_replace(before, {', '.join(cells)}) WHERE instr(before, '{{}}')"

@@ -372,9 +372,10 @@ class _Undoing:
         for at in range(0, len(item_ids), BATCH):
             some, table = item_ids[at : at + BATCH], self.tables["items"]
             said = "SELECT key, before FROM memory_undo WHERE run = ? AND part = 'items' AND key IN (?*)"
-            before = {key: _row(text) for key, text in self.db.rows(said, (self.given.number,), keys=some)}
             there = f"SELECT {', '.join(table.columns)} FROM memory_items WHERE id IN (?*)"
             now = {row[table.columns.index("id")]: row for row in self.db.rows(there, keys=some)}
+            held = self.db.rows(said, (self.given.number,), keys=some)
+            before = {key: _row(text, now.get(key)) for key, text in held}
             differing: dict[tuple[str, ...], list[list[Any]]] = {}
             for key in some:
                 values = before[key]
@@ -426,12 +427,16 @@ class _Undoing:
         items.record_writes(self.db, written, f"undo {self.given.id}")
 
 
-def _row(text: str) -> list[Any] | None:
-    """The cells of a row as the journal keeps it; None of what is no row, as in a file that something has damaged."""
+def _row(text: str, now: Sequence[Any] | None = None) -> list[Any] | None:
+    """The cells of a row as the journal keeps it; where it kept none (`{}`), those of the row as it is `now`.
+
+    None of what is no row, as in a file that something has damaged, and where there is no row to take a cell from.
+    """
     try:
         held = json.loads(text)
-        return [_value(one) for one in held] if held and isinstance(held, list) else None
-    except (ValueError, TypeError, KeyError):
+        cells = [now[n] if now and one == {} else _value(one) for n, one in enumerate(held)]
+        return cells if isinstance(held, list) and held else None
+    except (ValueError, TypeError, KeyError, IndexError):
         return None
 
 

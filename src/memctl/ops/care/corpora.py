@@ -27,10 +27,10 @@ _ID = 200
 @operation(
     access=WRITE,
     examples=(
-        "memctl corpus register manual-1 docs/       # what docs/ holds now is version 1",
+        "memctl corpus register manual-1 docs/  # what it holds now is version 1",
         "memctl corpus register manual-2 docs/ --parent manual-1",
-        "memctl corpus drift manual-1 manual-2       # what differs, with counts by folder",
-        "memctl corpus drift manual-2 docs/          # what has changed since",
+        "memctl corpus drift manual-1 manual-2  # what differs, counted by folder",
+        "memctl corpus drift manual-2 docs/     # what has changed since",
         "memctl corpus drift manual-1 --with ~/other/.memory/memory.db",
         "memctl corpus list",
     ),

@@ -10,7 +10,7 @@ from memctl.operation import WRITE, Arg, Fields, PlainResult, operation
 from memctl.parameters import Selection
 from memctl.reading.selection import (
     NEVER,
-    named_items,
+    named_item,
     refuse_protected,
     report_changes,
     select_items,
@@ -71,7 +71,7 @@ def edit(
     it is to become: one that it refuses, or would keep from models, stays as it was. What a passage of a document says
     stands in its file. The old state stays in the item's history.
     """
-    (item,) = named_items(ctx, [id], "edit")
+    item = named_item(ctx, id, "edit")
     refuse_protected(ctx, [item], "edit")
     if validation == "verified":
         ctx.refuse_to_tools(f"verify {item.id}", f"memctl verify {item.id}")
@@ -79,6 +79,8 @@ def edit(
         ctx.refuse_to_tools(f"change {item.id}: it is archived", f"memctl restore {item.id}")
     if item.validation == "retracted" and validation not in (None, "retracted"):
         ctx.refuse_to_tools(f"say that {item.id} may be right: it was retracted", f"memctl verify {item.id}")
+    if item.validation == "retracted" and (content or title) is not None:  # else the words could be said again
+        ctx.refuse_to_tools(f"reword {item.id}: it was retracted", f"memctl edit {item.id}")
     given = {
         "title": title, "content": content, "tags": tags, "type": type, "tier": tier, "confidence": confidence,
         "scope": scope, "validation": validation,

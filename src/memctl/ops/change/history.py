@@ -24,11 +24,10 @@ def _find(ctx: Context, wanted: str, label: str, *, quarantined: bool) -> "tuple
     """An item and its states, as the reader may see them. Raises ItemNotFound."""
     from memctl.lifecycle.states import item_states
     from memctl.reading import delivery
+    from memctl.reading.selection import named_item
     from memctl.store.items import items
 
-    item = items.get(ctx.db, wanted.strip()) or items.get(ctx.db, items.expand_id(ctx.db, wanted.strip()))
-    if item is None:
-        raise errors.ItemNotFound(id=wanted)
+    item = named_item(ctx, wanted, label)
     states = item_states(ctx.db, item)
     is_held = not item.injectable and items.withheld_reasons(ctx.db, [item.id]).get(item.id, "policy") != "raw"
     if ctx.bounds is None and (not is_held or quarantined or "stdout" in ctx.tty):

@@ -5,7 +5,7 @@ from memctl.annotations import Annotated, Any
 from memctl.context import Context
 from memctl.names import LinkRelation
 from memctl.operation import READ, WRITE, Arg, PlainResult, operation
-from memctl.reading.selection import named_items
+from memctl.reading.selection import named_item
 from memctl.text.clean import one_line
 from memctl.types import MemoryItem
 
@@ -86,7 +86,7 @@ def links(ctx: Context, id: Annotated[str, Arg("the item's id, whole or shortene
     A line each: an arrow for the direction, the relation, the other item's id and its title. Archived items are listed
     too, because most links tell what replaced what.
     """
-    (item,) = named_items(ctx, [id], "links")
+    item = named_item(ctx, id, "links")
     rows = link_rows(ctx, item)
     if not rows:
         ctx.note("[links] None.")
@@ -129,7 +129,7 @@ def shown_items(ctx: Context, found: list[MemoryItem], command: str) -> dict[str
 
 def _both(ctx: Context, src_id: str, relation: str, dst_id: str, command: str) -> tuple[MemoryItem, MemoryItem]:
     """Both ends of a link. Raises ItemNotFound, and UsageError for an item and itself."""
-    (src,), (dst,) = named_items(ctx, [src_id], command), named_items(ctx, [dst_id], command)
+    src, dst = named_item(ctx, src_id, command), named_item(ctx, dst_id, command)
     if src.id == dst.id:
         raise errors.UsageError(f"an item does not stand in the relation {relation} to itself", command=command)
     return src, dst

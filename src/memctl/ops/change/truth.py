@@ -6,7 +6,14 @@ from memctl.context import Context
 from memctl.names import ItemType
 from memctl.operation import READ, REQUIRED, WRITE, Arg, Fields, PlainResult, operation
 from memctl.parameters import Selection, WriteTarget
-from memctl.reading.selection import checked_reason, named_items, refuse_protected, report_changes, select_items
+from memctl.reading.selection import (
+    checked_reason,
+    named_item,
+    named_items,
+    refuse_protected,
+    report_changes,
+    select_items,
+)
 from memctl.text import clean
 from memctl.types import MemoryItem
 from memctl.writing import StatementBatch, read_stdin, standing_words, standings_of, without_injected
@@ -55,7 +62,7 @@ def supersede(
     old one. A statement that policy refuses or holds back replaces nothing. A text that the store has already is not
     stored again: that item takes the old one's place.
     """
-    (old,) = named_items(ctx, [old_id], "supersede")
+    old = named_item(ctx, old_id, "supersede")
     refuse_protected(ctx, [old], "supersede")
     if by is not None:
         return _by_item(ctx, old, by, said=bool(text or new_content))
@@ -127,7 +134,7 @@ def _by_item(ctx: Context, old: MemoryItem, by: str, *, said: bool) -> PlainResu
 
     if said:
         raise errors.UsageError("give either the new text, or --by with an item", command="supersede")
-    (new,) = named_items(ctx, [by], "supersede")
+    new = named_item(ctx, by, "supersede")
     if new.id == old.id:
         raise errors.UsageError("an item does not replace itself", command="supersede")
     if _is_replaced(ctx, old, new.id):

@@ -161,8 +161,10 @@ def _choose(ctx: Context, wanted: str) -> "list[Run]":
     chosen, final = runs.newest_standing(ctx.db, count)
     if final and not chosen:
         raise runs.final_error(final[0])
-    for one in final if len(chosen) == count else ():
-        ctx.note(f"[undo] {runs.final_error(one).message}: it is passed over")
+    if final and len(chosen) == count:
+        named = ", ".join(f"{one.id} ({one.command})" for one in final[:_MOST_IN_LINE])
+        more = f" and {len(final) - _MOST_IN_LINE} more" if len(final) > _MOST_IN_LINE else ""
+        ctx.note(f"[undo] passed over, for these cannot be undone: {named}{more}")
     return chosen
 
 

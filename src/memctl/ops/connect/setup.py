@@ -102,16 +102,21 @@ def setup(
         ctx.warn(f"[setup] The server does not work: {answer['problem']}")
         return PlainResult(data, lines, exit_code=1)
     lines.append(f"server: memctl {answer['version']} answers with {len(answer['tools'])} tools")
-    from memctl.clients.examine import TWICE, plugin_name
-
-    if not no_hooks and any(row["client"] == "claude" for row in rows):
-        plugin = plugin_name(project_folder(ctx.cwd), ctx.environ)
-        if plugin:
-            ctx.warn(f"[setup] {TWICE.format(plugin=plugin)}")
-    if any(edit.changed and os.path.basename(edit.path) == "hooks.json" and ".codex" in edit.path for edit in done):
-        ctx.note("[setup] Codex runs hooks only when you trust them: start it once, and agree when it asks.")
+    _say_what_remains(ctx, [one for _, one in wirings if not (no_hooks and one.client.hooks)])
     _offer_past(ctx)
     return PlainResult(data, lines, exit_code=code)
+
+
+def _say_what_remains(ctx: Context, wirings: "list[Wiring]") -> None:
+    """Say what a person still has to do that memctl may not do for them."""
+    from memctl.clients.examine import TWICE, plugin_name
+
+    plugin = plugin_name(project_folder(ctx.cwd), ctx.environ) if any(one.owner == "claude" for one in wirings) else ""
+    if plugin:
+        ctx.warn(f"[setup] {TWICE.format(plugin=plugin)}")
+    for one in wirings:
+        if one.client.note and any(edit.changed for edit in one.edits.values()):
+            ctx.note(f"[setup] {one.client.note}")
 
 
 def _offer_past(ctx: Context) -> None:

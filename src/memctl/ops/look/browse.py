@@ -87,7 +87,7 @@ def _places(ctx: Context, filters: "Filters") -> "Iterator[ItemPlace]":
 def _pin(ctx: Context, parts: tuple[str, ...], pin: str | None, unpin: str | None) -> PlainResult:
     """Pin an item to a place, or take its pin away."""
     from memctl.item_policy import ItemPolicy
-    from memctl.reading.selection import named_items
+    from memctl.reading.selection import named_item
     from memctl.store.items import attributes
 
     if pin and unpin:
@@ -96,7 +96,7 @@ def _pin(ctx: Context, parts: tuple[str, ...], pin: str | None, unpin: str | Non
         raise UsageError("--pin needs the place: memctl browse domain/room --pin MEM-ID", command="browse")
     if pin and ItemPolicy(ctx.policy).refuses(*parts):
         raise UsageError("the place holds what policy refuses", command="browse")
-    (item,) = named_items(ctx, [pin or unpin or ""], "browse")
+    item = named_item(ctx, pin or unpin or "", "browse")
     if pin:
         room, shelf, card = (*parts[1:], "", "", "")[:3]
         attributes.set_pin(ctx.db, item.id, (parts[0], room or "misc", shelf or item.type, card or item.id))
@@ -144,11 +144,11 @@ def palace_get(ctx: Context, item_id: Annotated[str, Arg("the memory's id")]) ->
     """Say where an item stands, with the item, as RAGIX does."""
     from memctl.errors import ItemNotFound
     from memctl.reading.delivery import items_for_models
-    from memctl.reading.selection import named_items
+    from memctl.reading.selection import named_item
     from memctl.store.filters import Filters
     from memctl.store.items import overview
 
-    (item,) = named_items(ctx, [item_id], "browse")
+    item = named_item(ctx, item_id, "browse")
     free = items_for_models(ctx, [item], "browse")
     if item.id not in free:
         raise ItemNotFound(id=item.id)

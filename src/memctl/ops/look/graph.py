@@ -55,14 +55,14 @@ def graph(
     """
     from memctl.ops.look.near import similar_items
     from memctl.reading.graph import GraphBuilder
-    from memctl.reading.selection import named_items
+    from memctl.reading.selection import named_item
 
     filters = read_filters(ctx, request, "graph", injectable=True)
     if around is None:
         filters = said_where(ctx, filters, source, passages=passages)
         found = GraphBuilder(ctx, filters, limit).newest()
     else:
-        (item,) = named_items(ctx, [around], "graph")
+        item = named_item(ctx, around, "graph")
         near = similar_items(ctx, item, _NEAR, all_scopes=request.all_scopes)
         if filters.scopes is not None:
             filters = filters.replace(scopes=tuple(dict.fromkeys((*filters.scopes, item.scope))))

@@ -6,7 +6,7 @@ from memctl.annotations import Annotated, Any
 from memctl.context import Context
 from memctl.operation import READ, Arg, PlainResult, operation
 from memctl.parameters import ReadRequest
-from memctl.reading.selection import named_items
+from memctl.reading.selection import named_item
 from memctl.text.clean import one_line
 from memctl.types import MemoryItem
 
@@ -36,7 +36,7 @@ def similar(ctx: Context, id: _Id, *, limit: _Limit = 5, all_scopes: _Everywhere
     A line each: how similar it is (0 to 1, by words and their order), its id and its title. Looked for by the item's
     rarest words, and by meaning where an embedder is set.
     """
-    (item,) = named_items(ctx, [id], "similar")
+    item = named_item(ctx, id, "similar")
     rows = [
         {"id": one.id, "score": score, "title": _called(one), "type": one.type, "tier": one.tier}
         for one, score in similar_items(ctx, item, limit, all_scopes=all_scopes)
@@ -64,7 +64,7 @@ def related(ctx: Context, id: _Id, *, all_scopes: _Everywhere = False) -> PlainR
     """
     from memctl.ops.change.links import link_rows, shown_items
 
-    (item,) = named_items(ctx, [id], "related")
+    item = named_item(ctx, id, "related")
     rows: list[dict[str, Any]] = [
         {key: row[key] for key in ("relation", "direction", "id", "title")} for row in link_rows(ctx, item)
     ]

@@ -23,10 +23,10 @@ _ACTIONS = Literal["list", "add", "init", "status", "sync", "log", "verify", "co
 @operation(
     access=CREATE,
     examples=(
-        "memctl remote add home ~/Sync --trust high     # my two machines, through a folder that both have",
-        "memctl remote add team git@host:acme/widget.git  # through refs of its own in a git repository",
-        "memctl remote init postgresql://admin@host/team --scope widget > grants.sql  # once, in a PostgreSQL database",
-        "memctl remote sync --dry-run                   # what would leave, record by record",
+        "memctl remote add home ~/Sync --trust high       # a folder that both have",
+        "memctl remote add team git@host:acme/widget.git  # refs of a git repository",
+        "memctl remote init postgresql://admin@host/team  # once, in a database",
+        "memctl remote sync --dry-run                     # what would leave",
         "memctl remote sync",
         "memctl remote status",
         "memctl remote log home                         # who wrote what",
@@ -277,7 +277,7 @@ def _status(ctx: Context, chosen: "list[Remote]", *, ask: bool) -> PlainResult:
 
     rows, lines = [], list[str]()
     for one in chosen:
-        carrier = places.open_carrier(one.url) if ask else None
+        carrier = places.open_carrier(one.url) if ask and ctx.db.trusted else None
         found = state_of(ctx.db, one, carrier)
         rows.append(_described(one) | found)
         behind = "" if found["behind"] is None else f", {found['behind']} segment(s) behind"
@@ -327,6 +327,8 @@ def _verify(ctx: Context, one: "Remote") -> PlainResult:
     from memctl.remote.problems import RemoteUnreachable
     from memctl.remote.state import verified
 
+    if not ctx.db.trusted:  # it would be somebody else who says where this machine connects to
+        raise errors.StoreUntrusted(path=ctx.db_path)
     try:
         rows = verified(_exchange(ctx, one))
     except OSError as exc:

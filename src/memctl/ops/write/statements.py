@@ -169,13 +169,13 @@ def _replaced_id(ctx: Context, given: str | None, command: str, scope: str) -> s
     """
     if given is None:
         return ""
-    from memctl.reading.selection import named_items, refuse_protected
+    from memctl.reading.selection import named_item, refuse_protected
 
-    found = named_items(ctx, [given], command)
-    if ctx.bounds is not None and found[0].scope != scope:
+    found = named_item(ctx, given, command)
+    if ctx.bounds is not None and found.scope != scope:
         raise errors.ItemNotFound(id=clean.one_line(given, 60))
-    refuse_protected(ctx, found, "supersede")
-    return found[0].id
+    refuse_protected(ctx, [found], "supersede")
+    return found.id
 
 
 def _cited_place(ctx: Context, given: str) -> "Reference":
