@@ -24,6 +24,9 @@ _WORDS = frozenset((
     "krbsrvname", "passfile", "port", "require_auth", "service", "sslcert", "sslcrl", "sslkey", "sslmode",
     "sslrootcert", "target_session_attrs", "user",
 ))  # fmt: skip
+#: How object storage is reached: a bucket, and a prefix in it.
+_OBJECTS = ("s3", "gs", "az")
+_BUCKET = re.compile(r"(s3|gs|az)://[a-z0-9][a-z0-9._-]{1,99}(/[A-Za-z0-9._-]+)*/?", re.ASCII)
 #: How the URL of a repository on this machine is kept, to tell it from a folder.
 _GIT = "git:"
 
@@ -38,6 +41,10 @@ def resolve(url: str, absolute: Callable[[str], str]) -> str:
         raise RemoteInvalid(reason=f"{prefix[:40]} is no place for refs, such as refs/heads/memory")
     if place.partition("://")[0] in _POSTGRES:
         return _checked_database(text)
+    if place.partition("://")[0] in _OBJECTS:
+        if not _BUCKET.fullmatch(text) or "/.." in text or "/./" in text:
+            raise RemoteInvalid(reason=f"it is no {place[:2]}://BUCKET/PREFIX, with letters, digits, '.', '_' and '-'")
+        return text.rstrip("/")
     if place.partition("://")[0] in _SCHEMES or (_SCP.fullmatch(place) and "::" not in place):
         return text
     path = place.removeprefix("file://")
@@ -99,6 +106,10 @@ def open_carrier(url: str) -> "Carrier":
         from memctl.remote.postgres import PostgresCarrier
 
         return PostgresCarrier(url)
+    if url.partition("://")[0] in _OBJECTS:
+        from memctl.remote.objects import ObjectCarrier
+
+        return ObjectCarrier(url)
     return _git_carrier(url)
 
 
