@@ -107,7 +107,8 @@ class RemoteExchange:
 
     def _exchange(self, *, accept: bool, dry_run: bool) -> None:
         before = remotes.get_logs(self.db, self.name)
-        listing = self.carrier.listing(sorted(set(self.remote.scopes.values())))
+        read = {log: one.last for log, one in before.items()}
+        listing = self.carrier.listing(sorted(set(self.remote.scopes.values())), read)
         news = _News(self, listing, before)
         news.read()
         try:

@@ -33,11 +33,11 @@ def state_of(db: Database, remote: "Remote", carrier: "Carrier | None") -> dict[
     behind = None
     if carrier is not None:
         try:
-            found = carrier.listing(sorted(set(remote.scopes.values())))
+            read = {place: log.last for place, log in logs.items()}
+            found = carrier.listing(sorted(set(remote.scopes.values())), read)
         except OSError as exc:
             problems.append(f"cannot be reached: {exc.strerror or exc}")
         else:
-            read = {place: log.last for place, log in logs.items()}
             others = (item for item in found.items() if item[0][1] != remote.replica)
             behind = sum(name.last > read.get(place, 0) for place, names in others for name in names)
     authors = [

@@ -6,7 +6,7 @@ from memctl import errors, ids
 from memctl.annotations import TYPE_CHECKING, Annotated, Any, Literal
 from memctl.context import Context
 from memctl.names import DEFAULT_SCOPE
-from memctl.operation import CREATE, READ, WRITE, Arg, PlainResult, operation
+from memctl.operation import CREATE, NONE, READ, WRITE, Arg, PlainResult, operation
 from memctl.text.clean import one_line
 
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 _NAME, _TITLE, _MOST = 40, 60, 100
 #: Ids that a warning names.
 _NAMED = 5
-_ACTIONS = Literal["list", "add", "status", "sync", "log", "verify", "compact", "remove"]
+_ACTIONS = Literal["list", "add", "init", "status", "sync", "log", "verify", "compact", "remove"]
 #: What `remote add` is given of a remote.
 SharedScopes = Annotated[
     list[str] | None,
@@ -56,6 +56,7 @@ Identity = Annotated[
     examples=(
         "memctl remote add home ~/Sync --trust high       # a folder that both have",
         "memctl remote add team git@host:acme/widget.git  # refs of a git repository",
+        "memctl remote init postgresql://admin@host/team  # once, in a database",
         "memctl remote sync --dry-run                     # what would leave",
         "memctl remote sync",
         "memctl remote status",
@@ -66,13 +67,13 @@ Identity = Annotated[
 def remote(
     ctx: Context,
     action: Annotated[_ACTIONS, Arg("what to do")] = "list",
-    name: Annotated[str | None, Arg("which remote (sync, status: all of them)", metavar="NAME")] = None,
+    name: Annotated[str | None, Arg("which remote (sync, status: all; init: a URL)", metavar="NAME")] = None,
     url: Annotated[str | None, Arg("add: where it is", metavar="URL")] = None,
     *,
     scope: SharedScopes = None,
     trust: RemoteTrust = "medium",
-    read_only: Annotated[bool, Arg("add: only read, send nothing", "--read-only")] = False,
-    dry_run: Annotated[bool, Arg("sync: only print what would leave", "--dry-run")] = False,
+    read_only: Annotated[bool, Arg("add: only read, send nothing (init: grants for who reads)", "--read-only")] = False,
+    dry_run: Annotated[bool, Arg("sync: only print what would leave (init: the tables, too)", "--dry-run")] = False,
     watch: Annotated[bool, Arg("sync: go on until it is stopped", "--watch")] = False,
     interval: Annotated[
         float, Arg("sync --watch: seconds between two exchanges", "--interval", ge=0.2, le=86400)
@@ -91,7 +92,7 @@ def remote(
     recipients: Recipients = None,
     identity: Identity = None,
 ) -> PlainResult:
-    """Share statements with other machines, through a folder or a git repository that all of them have.
+    """Share statements with other machines, through a folder, a git repository or a database that all of them have.
 
     What travels is the statements of the scopes that are named, never passages of documents, nor what policy holds
     back. What comes is judged by this store's policy, and stands under its author's name. Who changes the same text at
@@ -100,8 +101,10 @@ def remote(
     """
     files = {"sign": sign, "signers": signers, "recipients": recipients, "identity": identity}
     options = {key: ctx.absolute(path) for key, path in files.items() if path} | ({"author": author} if author else {})
-    adds = bool(scope or read_only or options)
-    _refuse_misplaced(action, name, url, dry_run=dry_run, watch=watch, yes=yes, adds=adds, log=bool(log))
+    given = {"dry_run": dry_run, "watch": watch, "yes": yes, "adds": bool(scope or read_only), "log": bool(log)}
+    _refuse_misplaced(action, name, url, **given, keys=bool(options))
+    if action == "init":
+        return _init(ctx, name or "", scope or [DEFAULT_SCOPE], read_only=read_only, dry_run=dry_run)
     if action != "add":
         ctx.narrow(READ if action in ("list", "status", "log", "verify") else WRITE)
     if action == "add":
@@ -123,14 +126,16 @@ def _refuse_misplaced(action: str, name: str | None, url: str | None, **given: b
     wrong = ""
     if action == "add" and not (name and url):
         wrong = "add takes a name and a URL: memctl remote add home ~/Sync"
+    elif action == "init" and not name:
+        wrong = "init takes the URL of a database: memctl remote init postgresql://HOST/DATABASE"
     elif action in ("log", "verify", "compact", "remove") and not name:
         wrong = f"{action} takes the name of a remote"
     elif url and action != "add":
         wrong = f"{action} takes no URL"
-    elif action != "sync" and (given["dry_run"] or given["watch"] or given["yes"]):
-        wrong = "--dry-run, --watch and --yes are for sync only"
-    elif action != "add" and given["adds"]:
-        wrong = "--scope, --read-only, --author and files with keys are for add only"
+    elif action != "sync" and (given["watch"] or given["yes"] or (given["dry_run"] and action != "init")):
+        wrong = "--watch and --yes are for sync, --dry-run for sync and init"
+    elif (given["adds"] and action not in ("add", "init")) or (given["keys"] and action != "add"):
+        wrong = "--scope, --read-only, --author and files with keys are for add, the first two for init"
     elif given["log"] and action != "compact":
         wrong = "--log is for compact only"
     elif given["dry_run"] and given["watch"]:
@@ -150,7 +155,28 @@ def _chosen(ctx: Context, name: str | None) -> "list[Remote]":
     return found
 
 
-# --- add, remove -----------------------------------------------------------------------------------------------------
+# --- init, add, remove -----------------------------------------------------------------------------------------------
+
+
+def _init(ctx: Context, url: str, scopes: list[str], *, read_only: bool, dry_run: bool) -> PlainResult:
+    """Make a database ready; the answer is a script for psql, which admits a member."""
+    from memctl.remote import places, postgres
+    from memctl.remote.problems import RemoteInvalid
+
+    ctx.narrow(NONE)
+    names = [one_line(ctx.scope_named(one.strip()), 200) for one in scopes]
+    try:
+        made = not dry_run and places.create(url)
+    except OSError as exc:
+        raise RemoteInvalid(reason=str(exc)) from exc
+    script = postgres.grants(names, writes=not read_only)
+    data = {"status": "dry_run", "dry_run": True} if dry_run else {"status": "ok", "changed": made}
+    if dry_run:
+        data["schema"] = postgres.SCHEMA
+        return PlainResult(data | {"grants": script}, [*postgres.SCHEMA.strip().splitlines(), *script])
+    ctx.note(f"[remote] {'the tables are made' if made else 'the tables were there'}; for each member, as the one who "
+             "made them: psql URL -v member=ROLE -f GRANTS, where GRANTS has these lines")  # fmt: skip
+    return PlainResult(data | {"grants": script}, script)
 
 
 def _add(
@@ -164,7 +190,7 @@ def _add(
 
     judge = ItemPolicy(ctx.policy)
     if judge.refuses(name, url):
-        raise RemoteInvalid(reason="there is a secret in it; git's credential helper keeps those")
+        raise RemoteInvalid(reason="there is a secret in it; git's credential helper and ~/.pgpass keep those")
     if not name.replace("-", "").replace("_", "").isalnum() or len(name) > _NAME:
         raise RemoteInvalid(reason=f"its name is one word of at most {_NAME} letters, digits, - and _")
     there = {one.name: one for one in remotes.list_remotes(ctx.db)}
