@@ -92,6 +92,7 @@ SECTIONS = {
     "pull": "What an LLM's output becomes.",
     "history": "How long what was written can be taken back (memctl undo).",
     "capture": "What is taken in of conversations with AI clients.",
+    "remote": "How memory is exchanged with other machines ([remote.md](remote.md)).",
     "consolidate": "How memories are merged and promoted.",
     "proposer": "How a model is told to propose memories.",
     "inspect": "When the structure of a folder is worth an observation.",
@@ -146,6 +147,7 @@ KEYS = (
     Key("history", "keep_days", int, KEEP_DAYS, "days for which a run can be undone", 1, 36_500),
     Key("history", "share", float, KEEP_SHARE, "share of the store's file that this may take", 0.01, 1),
     Key("capture", "hooks", bool, default=True, help="take in what is said with clients that call memctl hook"),
+    Key("remote", "minutes", int, 0, "a server exchanges with the remotes every so many minutes; 0 is never", 0, 1440),
     Key("consolidate", "enabled", bool, default=True, help="let it consolidate by itself, where it is automatic"),
     Key("consolidate", "automatic", bool, default=False, help="also by itself, when a chat or a server on stdio ends"),
     Key("consolidate", "stm_threshold", int, 20, "items of a scope in stm from which it does so", 1, 10000),
@@ -169,6 +171,7 @@ KEYS = (
 VARIABLES = {
     "store.db_path": "MEMCTL_DB", "store.fts_tokenizer": "MEMCTL_FTS", "recall.budget_tokens": "MEMCTL_BUDGET",
     "embeddings.embedder": "MEMCTL_EMBEDDER", "llm.command": "MEMCTL_LLM", "pull.tier": "MEMCTL_TIER",
+    "remote.minutes": "MEMCTL_EXCHANGE",
 }  # fmt: skip
 #: Keys that count only in a file that somebody named.
 NAMED_ONLY = ("store.db_path", "llm.command")
@@ -259,6 +262,12 @@ class CaptureConfig(ConfigSection):
     section = "capture"
 
 
+class RemoteConfig(ConfigSection):
+    """How often a server exchanges with other machines: minutes."""
+
+    section = "remote"
+
+
 class ProposerConfig(ConfigSection):
     """How a model is told to propose memories."""
 
@@ -311,6 +320,7 @@ class LlmConfig(ConfigSection):
 _CLASSES: tuple[type[ConfigSection], ...] = (
     StoreConfig, PolicyConfig, ConsolidateConfig, ProposerConfig, InspectConfig, ChatConfig, RecallConfig, PullConfig,
     IngestConfig, EmbeddingsConfig, LlmConfig, HistoryConfig, CaptureConfig,
+    RemoteConfig,
 )  # fmt: skip
 
 

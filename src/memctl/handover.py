@@ -16,6 +16,8 @@ from memctl.text.clean import one_line
 from memctl.text.tokens import estimate_tokens
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from memctl.clients.dialects import Event
     from memctl.clients.known import Client
     from memctl.store.sessions import Session, SessionTurn
@@ -27,6 +29,8 @@ _SECONDS_OF_DAY = 86_400
 _TURNS, _SESSIONS = 60, 200
 #: Characters of a line that is told; files that are named; decisions and open tasks.
 _LINE, _FILES, _POINTS = 240, 8, 6
+#: Open tasks of earlier sessions.
+_OPEN = 3
 
 
 class SessionScopes:
@@ -65,18 +69,22 @@ def take_in(ctx: Context, client: "Client", event: "Event") -> Taken | None:
     """Take in what was said since the last event; None where nothing is to be kept: no store, or not wanted."""
     from memctl.capture.transcript import of_bytes
     from memctl.reading.learning import learn
+    from memctl.reading.unasked import SessionMemory
+    from memctl.store import sessions
 
     if not os.path.exists(ctx.db_path) or not ctx.config.capture.hooks or not ctx.db.trusted:
         return None
 
-    def note(_form: str, exchanges: list[Exchange]) -> dict[str, int]:
-        return learn(ctx.db, ctx.policy, client.name, exchanges)
+    def note(_form: str, session: str, scope: str, said: list[Exchange]) -> "Callable[[], dict[str, int]]":
+        return learn(ctx.db, ctx.policy, client.name, session, scope, said)
 
     taker = Capture(ctx.db, ctx.policy, SessionScopes(ctx).of, learn=note)
     if event.messages:
         taker.transcript(of_bytes(event.messages, session=event.session, cwd=event.folder))
     elif event.transcript and os.path.isfile(event.transcript):
         taker.file(event.transcript, form=client.name, cwd=event.folder)
+    if event.name == "stop":  # at the other events its words are about to be lost to it
+        SessionMemory(client.name, event.session).hear(sessions.items_in(ctx.db, event.session))
     return taker.taken
 
 
@@ -112,11 +120,12 @@ def told_of(ctx: Context, session: "Session", tokens: int = TOKENS, known: str =
     from memctl.store import sessions, transcripts
 
     turns = [turn for turn in sessions.list_turns(ctx.db, session.id, _TURNS) if turn.injectable]
+    points = _points(turns)
     details = transcripts.session_details(ctx.db, session.id)
     branch = f", branch {details['branch']}" if details.get("branch") else ""
     told = [
         line
-        for line in (*_points(turns), *_last_words(turns), *_files(details.get("files")))
+        for line in (*points, *_last_words(turns), *_open_before(ctx, points), *_files(details.get("files")))
         if line.partition(": ")[2] not in known and statements.judge_turn(ctx.policy, line, "").injectable
     ]
     client = f"{session.client}, " if session.client else ""
@@ -141,6 +150,17 @@ def _points(turns: "list[SessionTurn]") -> list[str]:
     named = {"task": "Open", "decision": "Decided", "preference": "Decided"}
     lines = [f"{named[one.kind]}: {one_line(one.text, _LINE)}" for one in reversed(found) if one.kind in named]
     return sorted(lines[:_POINTS], key=lambda line: not line.startswith("Open"))
+
+
+def _open_before(ctx: Context, points: list[str]) -> list[str]:
+    """Tasks of earlier sessions that nobody has put away, the newest first."""
+    from memctl.store.filters import Filters
+    from memctl.store.items import items
+
+    filters = Filters(ctx.read_set(DEFAULT_SCOPE), injectable=True, origin="statements", type="todo")
+    said = "\n".join(points)
+    found = [one_line(item.content, _LINE) for item in items.list_items(ctx.db, filters, _OPEN + len(points))]
+    return [f"Still open: {text}" for text in found if text not in said][:_OPEN]
 
 
 def _last_words(turns: "list[SessionTurn]") -> list[str]:

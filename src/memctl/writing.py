@@ -226,11 +226,13 @@ def tell_similar(
 ) -> None:
     """Say of what was stored which items it nearly repeats or contradicts, and add that to its row."""
     from memctl.store.conflicts import conflict_id
+    from memctl.text import replacing
 
     for done in outcomes:
         for one in done.similar:
             if one.is_repeat:
-                ctx.note(f"[{label}] nearly repeats {one.id}; memctl forget {done.id} takes it back")
+                which = ", which was retracted" if one.why != replacing.SAME else ""
+                ctx.note(f"[{label}] nearly repeats {one.id}{which}; memctl forget {done.id} takes it back")
             else:
                 how = f"memctl resolve {conflict_id(one.id, done.id)} keep-b"
                 ctx.note(f"[{label}] contradicts {one.id} ({one.why}); {how} lets it replace that")

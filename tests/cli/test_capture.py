@@ -70,6 +70,15 @@ def test_a_session_is_stored_once_and_grows() -> None:
     assert len(turns()) == 2
 
 
+def test_where_a_session_was_held_and_what_it_wrote_is_shown() -> None:
+    ok("capture", SAMPLES / "claude.jsonl")
+    shown = ok("session", "show", "2222", "--json").json()
+    assert (shown["folder"], shown["branch"]) == ("/home/me/tr_claude/proj", "master")
+    assert shown["files"] == ["/home/me/tr_claude/proj/notes.md"]
+    assert shown["model"].startswith("claude")
+    assert "files: /home/me/tr_claude/proj/notes.md\n" in ok("session", "show", "2222").text
+
+
 def test_a_copy_of_a_session_is_known_and_a_deleted_one_stays_deleted() -> None:
     text = line("user", "We use tabs.", 1) + line("assistant", "Noted.", 2)
     Path("a.jsonl").write_text(text)
@@ -117,6 +126,25 @@ def test_a_conversation_that_leaves_the_project_stays_whole() -> None:
     home(".claude/projects/x/s-1.jsonl", line("user", "Here.", 1) + line("user", "There.", 2, cwd="/elsewhere"))
     ok("capture")
     assert turns() == [("Here.", ""), ("There.", "")]
+
+
+def test_a_transcript_of_another_project_adds_nothing_to_a_session_of_its_name() -> None:
+    Path("ours.jsonl").write_text(line("user", "Ours.", 1))
+    ok("capture", "ours.jsonl")
+    theirs = line("user", "Theirs.", 2, cwd="/elsewhere") + line("user", "More.", 3, cwd="/elsewhere")
+    Path("theirs.jsonl").write_text(theirs)
+    (other,) = ok("capture", "theirs.jsonl", "--json").json()["captured"]
+    assert turns() == [("Ours.", "")]
+    assert turns(other["session_id"]) == [("Theirs.", ""), ("More.", "")]
+    scopes = {one["session_id"]: one["scope"] for one in ok("session", "list", "--json").json()["sessions"]}
+    assert scopes[other["session_id"]].startswith("elsewhere~")
+    for text in (theirs, theirs + line("user", "Again.", 4, cwd="/elsewhere")):
+        Path("copy.jsonl").write_text(text)
+        ok("capture", "copy.jsonl")
+    assert turns(other["session_id"])[2:] == [("Again.", "")]
+    Path("ours.jsonl").write_text(line("user", "Ours.", 1) + line("user", "We went there.", 5, cwd="/elsewhere"))
+    ok("capture", "ours.jsonl")
+    assert turns() == [("Ours.", ""), ("We went there.", "")]
 
 
 def test_a_pipe_and_since_and_what_cannot_be_read() -> None:

@@ -216,6 +216,18 @@ def test_remember_notices_what_is_alike(old: str, new: str, why: str) -> None:
     assert (item in done.notes) == bool(why)
 
 
+def test_what_repeats_a_retracted_statement_is_noticed_and_contradicts_nothing() -> None:
+    item = remember("The cache of the gateway lives in Redis.")
+    ok("retract", item)
+    done = ok("remember", "the cache of the gateway lives in Redis!", "--json")
+    assert done.json()["similar"] == [{"id": item, "why": "nearly the same words, and it was retracted"}]
+    assert f"nearly repeats {item}, which was retracted" in done.notes
+    assert "similar" not in ok("remember", "The build takes seven minutes.", "--json").json()
+    ok("retract", remember("We use JWT for the login."))
+    assert "similar" not in ok("remember", "We do not use JWT for the login.", "--json").json()
+    assert ok("conflicts").text == ""
+
+
 def test_pull_notices_too_and_a_proposal_may_replace() -> None:
     item = remember("The gateway retries twice.")
     done = ok("pull", "--json", stdin="The gateway retries three times.")

@@ -2,10 +2,11 @@
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from importlib.util import find_spec
@@ -14,11 +15,13 @@ from typing import Any
 
 import pytest
 
-from memctl import MemoryStore
+from homes import Home
+from memctl import MemoryStore, ids
+from memctl.mcp import server as server_module
 from memctl.mcp import tool_schema
 from memctl.types import MemoryItem
 from planted import LOW, plant
-from support import ok, run
+from support import PATIENCE, ok, run
 from wire import HttpClient, PipeClient, listening, text_of
 
 needs_sdk = pytest.mark.skipif(find_spec("uvicorn") is None, reason="the SDK is missing")
@@ -362,3 +365,99 @@ def test_a_program_that_makes_a_server_is_told() -> None:
     code = "from memctl.mcp.server import build_parser, create_server; create_server(build_parser().parse_args([]))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert "StoreUntrusted" in done.stderr
+
+
+# --- exchange with other machines ------------------------------------------------------------------------------------
+
+
+def shared_store(url: str = "shared") -> str:
+    """A store with a remote, in which another machine has said something; its path."""
+    Path("shared").mkdir()
+    anna, bert = Home("anna").join("--trust", "high"), Home("bert").join("--trust", "high")
+    anna.say("We deploy on Fridays.")
+    anna.sync()
+    if url != "shared":
+        bert.change("UPDATE memctl_remotes SET url = ?", url)
+    return bert.db
+
+
+def until(is_true: Callable[[], object]) -> None:
+    """Wait for what another process does."""
+    deadline = ids.monotonic() + PATIENCE
+    while not is_true():
+        assert ids.monotonic() < deadline
+        ids.pause(0.05, 0.05)
+
+
+def test_it_exchanges_with_the_remotes_in_the_background_where_it_is_told_to() -> None:
+    db = shared_store()
+
+    def found() -> list[Any]:
+        found: list[Any] = ok("search", "deploy", "--json", "--db", db).json()
+        return found
+
+    with process("--db", db) as server:
+        server.hello()
+        server.stop("eof")
+    assert found() == []
+    with process("--db", db, "--exchange", "1") as server:
+        server.hello()
+        until(found)
+        _, errors = server.stop("eof")
+    assert "[remote]" not in errors
+
+
+def test_no_call_waits_for_a_remote_and_the_server_ends_with_what_it_started(scratch: Path) -> None:
+    bin_ = scratch / "bin"
+    bin_.mkdir()
+    (bin_ / "git").write_text("#!/bin/sh\necho $$ > started\nexec sleep 600\n")  # a network that does not answer
+    (bin_ / "git").chmod(0o755)
+    db = shared_store("https://host.example/memory.git")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PATH", str(bin_), prepend=os.pathsep)
+        with process("--db", db, "--exchange", "1") as server:
+            server.hello()
+            until(lambda: Path("started").exists() and Path("started").read_text().strip())
+            pid = int(Path("started").read_text())
+            answer = server.request("memory_write", {"title": "Freeze", "content": "Deploys freeze in August."})
+            assert answer["result"]["structuredContent"]["status"] == "ok"
+            assert Path("/proc", str(pid)).exists() or sys.platform != "linux"
+            code, _ = server.stop("SIGTERM")
+    assert code == 143
+    with pytest.raises(ProcessLookupError):
+        os.kill(pid, 0)
+
+
+def test_a_remote_that_does_not_answer_is_named_in_its_status_and_calls_go_on() -> None:
+    db = shared_store("/nowhere/at/all")
+    with process("--db", db, "--exchange", "1") as server:
+        server.hello()
+        until(lambda: "no such folder" in str(status(server)))
+        answer = server.request("memory_write", {"title": "Freeze", "content": "Deploys freeze in August."})
+        assert answer["result"]["structuredContent"]["status"] == "ok"
+        _, errors = server.stop("eof")
+    assert errors.count("there is no such folder") <= 1  # it may end before it has said so
+
+
+def status(server: Process) -> Any:
+    """What the server says of its remotes, as a tool of the full set does."""
+    (row,) = ok("remote", "list", "--json", "--db", "bert/memory.db").json()["remotes"]
+    return row["problems"]
+
+
+def test_a_remote_that_a_strangers_store_names_is_not_asked(scratch: Path) -> None:
+    place = scratch / "clone" / ".memory"
+    place.mkdir(parents=True)
+    shutil.copy(shared_store(), place / "memory.db")
+
+    def has_remotes() -> bool:
+        built = server_module.build(*server_module._from_arguments(server_module.build_parser().parse_args([])))
+        assert os.path.realpath(built.pool.db_path) == str(place / "memory.db")
+        return server_module._has_remotes(built.pool)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(place.parent)
+        patch.delenv("MEMCTL_DB", raising=False)
+        assert not has_remotes()
+        ok("trust")
+        assert has_remotes()

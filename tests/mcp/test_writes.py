@@ -517,6 +517,8 @@ def test_what_a_model_repeats_adds_nothing_to_what_a_person_vouches_for() -> Non
     calls: list[Call] = [
         ("memory_write", {"title": "t", "content": text, "tags": ["x"], "importance": 1}),
         ("memory_propose", {"items": [{"title": "t", "content": text, "tags": ["x"], "why_store": "w"}]}),
+        ("memory_import", {"items": [{"content": text, "tags": ["x"], "importance": 1}]}),
+        ("memory_import", {"items": [{"id": item, "content": text, "tags": ["x"]}], "preserve_ids": True}),
     ]
     for call in calls:
         one(call)
@@ -536,6 +538,8 @@ def test_what_a_person_retracted_or_put_away_is_not_changed_by_a_model() -> None
     for validation in ("unverified", "contested"):
         answer = one(("memory_update", {"id": wrong, "validation": validation}))
         assert "it was retracted" in refusal(answer)
+    for words in ({"content": "It rains."}, {"title": "Rain"}):  # else what is wrong could be said again
+        assert "it was retracted" in refusal(one(("memory_update", {"id": wrong, **words})))
     assert "it is archived" in refusal(one(("memory_update", {"id": gone, "content": "It never does."})))
     assert items() == before
 

@@ -2,6 +2,7 @@
 
 import os
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -9,7 +10,7 @@ import pytest
 from homes import Home, exchange
 from memctl import state
 from memctl.remote.git import GitCarrier
-from support import run
+from support import PATIENCE, run
 
 HUB = "hub.git"
 
@@ -184,3 +185,56 @@ def test_a_place_for_refs_that_a_host_lets_in() -> None:
     bert = Home("bert").join(url=f"{HUB}#refs/heads/memory")
     exchange(bert, anna)
     assert bert.texts() == ["We deploy on Fridays."]
+
+
+def test_who_finds_the_repository_in_use_looks_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    anna, bert = pair()
+    anna.say("We deploy on Fridays.")
+    anna.sync()
+    (ref,) = refs()
+    lock = Path(HUB, f"{ref}.lock")
+    lock.touch()
+    anna.say("The API speaks JSON.")
+    pauses: list[float] = []
+
+    def free(least: float, _most: float) -> None:
+        pauses.append(least)
+        lock.unlink()
+
+    monkeypatch.setattr("memctl.ids.pause", free)
+    row = anna.sync()
+    assert (row["sent"], len(pauses)) == (1, 1)
+    bert.sync()
+    assert len(bert.texts()) == 2
+
+
+def test_a_repository_that_stays_in_use_is_given_up_after_a_while(monkeypatch: pytest.MonkeyPatch) -> None:
+    anna, _ = pair()
+    anna.say("We deploy on Fridays.")
+    anna.sync()
+    (ref,) = refs()
+    lock = Path(HUB, f"{ref}.lock")
+    lock.touch()
+    anna.say("The API speaks JSON.")
+    monkeypatch.setattr("memctl.ids.pause", lambda *_: None)
+    refused = anna.run("remote", "sync")
+    assert refused.code == 1
+    assert "cannot lock ref" in refused.notes
+    lock.unlink()
+    assert anna.sync()["problems"] == {}
+    assert anna.json("remote", "status")["remotes"][0]["ahead"] == 0
+
+
+def test_many_machines_at_once_all_get_through() -> None:
+    git("init", "--quiet", "--bare", HUB)
+    everybody = [Home(name).join("--trust", "high", url=HUB) for name in ("anna", "bert", "carl")]
+    for one in everybody:
+        one.say(f"{one.name} deploys on another day.")
+    line = [sys.executable, "-m", "memctl", "remote", "sync"]
+    for _ in range(2):
+        started = [subprocess.Popen(line, env=os.environ | one.env, stderr=subprocess.PIPE) for one in everybody * 2]
+        said = [one.communicate(timeout=PATIENCE)[1] for one in started]
+        assert [one.returncode for one in started] == [0] * 6, said
+    exchange(*everybody, rounds=1)
+    assert len(refs()) == 3
+    assert {len(one.texts()) for one in everybody} == {3}

@@ -3,6 +3,7 @@
 import json
 import os
 import random
+import shutil
 import zlib
 from pathlib import Path
 from typing import Any
@@ -12,8 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from homes import SHARED, Home, exchange, homes
-from memctl.remote import folder, merge, segments
-from support import examples
+from memctl.remote import folder, merge, places, segments
+from support import examples, ok, run
 
 STRANGER = "ee" * 6
 FIELDS: dict[str, Any] = {
@@ -319,3 +320,30 @@ def test_stores_at_random_agree(seed: int) -> None:
     ours = (merge.EDITED, merge.REPLACED, merge.REPLACED_TWICE, merge.CIRCLE)
     conflicts = [sum(one["why"] in ours for one in home.json("conflicts")["conflicts"]) for home in all_homes]
     assert conflicts[0] == conflicts[1] == conflicts[2]
+
+
+@pytest.mark.parametrize("argv", [["status"], ["verify", "team"], ["sync"]])
+def test_where_the_store_of_somebody_else_says_nobody_connects_to(
+    argv: list[str], scratch: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    anna, _ = pair()
+    place = scratch / "clone" / ".memory"
+    place.mkdir(parents=True)
+    shutil.copy(anna.db, place / "memory.db")
+    opened: list[str] = []
+    open_carrier = places.open_carrier
+
+    def noted(url: str) -> object:
+        opened.append(url)
+        return open_carrier(url)
+
+    monkeypatch.setattr(places, "open_carrier", noted)
+    monkeypatch.delenv("MEMCTL_DB", raising=False)
+    monkeypatch.chdir(place.parent)
+    done = run("remote", *argv)
+    assert opened == []
+    assert "memctl trust" in done.notes
+    assert done.code == (0 if argv == ["status"] else 1)
+    ok("trust")
+    ok("remote", *argv)
+    assert len(opened) == 1

@@ -102,3 +102,11 @@ def test_any_text_is_accepted(said: list[str]) -> None:
 )
 def test_long_and_odd_turns_end(text: str) -> None:
     assert all(len(one.text) < 1000 for one in found(text, text))
+
+
+def test_of_too_much_what_a_person_said_last_is_proposed() -> None:
+    said = []
+    for n in range(150):
+        said += [f"We decided to use tool{n} for job{n}.", f"Noted: src/part{n}.py holds the settings of tool{n}."]
+    texts = [one.text for one in found(*said)]
+    assert texts == [f"We decided to use tool{n} for job{n}." for n in range(50, 150)]

@@ -8,7 +8,7 @@ turn to it instead of an item, unless that conversation was told the statement: 
 from collections.abc import Sequence
 
 from memctl import ids
-from memctl.annotations import TYPE_CHECKING
+from memctl.annotations import TYPE_CHECKING, NamedTuple
 from memctl.capture.distil import TYPES, WorthKeeping, distil
 from memctl.capture.record import Exchange
 from memctl.ingest import statements
@@ -17,10 +17,11 @@ from memctl.store import sessions, transcripts
 from memctl.store.database import Database
 from memctl.store.items import items, usefulness
 from memctl.store.quarantine import protected_items
-from memctl.text import clean, source_trust
+from memctl.text import clean, replacing, source_trust
 from memctl.types import MemoryItem, MemoryProvenance
 
 if TYPE_CHECKING:
+    from memctl.lifecycle.notice import Similar
     from memctl.policy import MemoryPolicy
 
 #: Days after which one that nobody keeps is gone, and how sure of it one is, by who said it.
@@ -31,14 +32,40 @@ _TITLE_CHARS = 80
 _MOST_EVIDENCE = 20
 
 
-def keep_candidates(
-    db: Database, policy: "MemoryPolicy", session_id: str, exchanges: Sequence[Exchange]
-) -> dict[str, int]:
-    """Store what is worth keeping of new exchanges of a session that is in the store; how many are new (`candidates`),
-    and how many are evidence of what was known (`repeats`).
+class Compared(NamedTuple):
+    """A statement that a conversation proposes: the exchange that it stands in, who said it, and what is like it."""
+
+    item: MemoryItem
+    origin: str
+    by: str
+    similar: "list[Similar]"
+
+
+def gather_candidates(
+    db: Database, session_id: str, scope: str, exchanges: Sequence[Exchange], told: Sequence[str] = ()
+) -> list[Compared]:
+    """What is worth keeping of exchanges of a session in a scope, compared with what is known. Nothing is written.
+
+    told  texts that memory gave the session: who says them again in other words proposes nothing
     """
-    session, found = sessions.get_session(db, session_id), distil(exchanges)
-    if session is None or not found:
+    found: list[Compared] = []
+    with db.snapshot():
+        for one in distil(exchanges):
+            if any(replacing.repeats_told(one.text, text) for text in told):
+                continue
+            exchange = exchanges[one.exchange]
+            item = _item(one, exchange, session_id, scope)
+            found.append(Compared(item, exchange.origin, one.by, find_similar(db, item)))
+    return found
+
+
+def keep_candidates(
+    db: Database, policy: "MemoryPolicy", session_id: str, found: Sequence[Compared]
+) -> dict[str, int]:  # fmt: skip
+    """Store candidates of a session that is in the store; how many are new (`candidates`), and how many are evidence of
+    what was known (`repeats`).
+    """
+    if not found:
         return {"candidates": 0, "repeats": 0}
     numbers = transcripts.known_origins(db, session_id)
     new: list[MemoryItem] = []
@@ -46,33 +73,31 @@ def keep_candidates(
     repeats, said = 0, list[str]()
     with db.atomic():
         for one in found:
-            exchange = exchanges[one.exchange]
-            item = _item(one, exchange, session, numbers.get(exchange.origin, 0))
-            similar = find_similar(db, item)
-            same = next((known.id for known in similar if known.is_repeat), "")
+            if number := numbers.get(one.origin, 0):
+                source = one.item.provenance
+                source.chunk_ids = [f"{session_id}#{number}", *source.chunk_ids]
+            same = next((known.id for known in one.similar if known.is_repeat), "")
             if same:
                 said.append(same)
-                repeats += _add_evidence(db, same, item, session_id, keep=one.by == "user")
+                repeats += _add_evidence(db, same, one.item, session_id, keep=one.by == "user")
                 continue
-            new.append(item)
-            contradicted[item.id] = [(known.id, known.why) for known in similar]
+            new.append(one.item)
+            contradicted[one.item.id] = [(known.id, known.why) for known in one.similar]
         done = statements.store_statements(db, policy, new, reason="capture", by_model=True, contradicted=contradicted)
-        sessions.note_items(db, session.id, [*said, *(outcome.id for outcome in done if outcome.id)], now=False)
+        sessions.note_items(db, session_id, [*said, *(outcome.id for outcome in done if outcome.id)], now=False)
     stored = sum(outcome.kind == "stored" for outcome in done)
     return {"candidates": stored, "repeats": repeats + sum(outcome.kind == "duplicate" for outcome in done)}
 
 
-def _item(one: WorthKeeping, exchange: Exchange, session: sessions.Session, number: int) -> MemoryItem:
+def _item(one: WorthKeeping, exchange: Exchange, session_id: str, scope: str) -> MemoryItem:
     """The statement that a candidate becomes. An assistant's word is marked as a model's."""
-    evidence = [f"{session.id}#{number}"] if number else []
-    source = MemoryProvenance("chat", f"{source_trust.CAPTURED}:{session.id}")
+    source = MemoryProvenance("chat", f"{source_trust.CAPTURED}:{session_id}")
     if one.by == "assistant":
-        evidence += source_trust.mark("chat", source.source_id, source_trust.CAPTURED)
-    source.chunk_ids = evidence
+        source.chunk_ids = [*source_trust.mark("chat", source.source_id, source_trust.CAPTURED)]
     title = clean.one_line(one.text, _TITLE_CHARS) + (f" (asked: {one.asked})" if one.asked else "")
     item = MemoryItem(
         tier="stm", type=TYPES[one.kind], title=clean.one_line(title), content=one.text,
-        tags=[one.kind], confidence=_CONFIDENCE[one.by], scope=session.scope, provenance=source,
+        tags=[one.kind], confidence=_CONFIDENCE[one.by], scope=scope, provenance=source,
         expires_at=ids.timestamp(ids.now_seconds() + KEPT_DAYS * 86_400),
     )  # fmt: skip
     said = (exchange.asked if one.by == "user" else exchange.answered) or exchange.first

@@ -25,6 +25,8 @@ _LEAST, _MOST, _LOOKED_AT, _WHOLE = 10, 400, 20_000, 600
 #: Words of a candidate that are no small ones; candidates of one exchange.
 _LEAST_WORDS = 2
 _MOST_OF_EXCHANGE = 4
+#: Candidates of what is distilled at once: where every sentence decides something, nobody goes through all of them.
+_MOST_AT_ONCE = 100
 #: A choice answers a question so many prompts before it at most.
 _QUESTION_BEFORE = 2
 #: Two candidates of a session with this share of common words are one.
@@ -54,7 +56,10 @@ class WorthKeeping(NamedTuple):
 
 
 def distil(exchanges: Sequence[Exchange]) -> list[WorthKeeping]:
-    """The candidates of one conversation, in order; what is said again in it is one."""
+    """The candidates of one conversation, in order; what is said again in it is one.
+
+    Of more than `_MOST_AT_ONCE` those of a person go before those of an assistant, and the newest before older ones.
+    """
     found: list[WorthKeeping] = []
     questions = [""]
     commands: dict[str, WorthKeeping] = {}
@@ -71,23 +76,26 @@ def distil(exchanges: Sequence[Exchange]) -> list[WorthKeeping]:
                     _add(found, WorthKeeping(kind, text, number, "assistant"))
             for purpose, line in _commands(one.answered.commands):
                 commands[purpose] = WorthKeeping("command", line, number, "assistant")
-    return sorted([*found, *commands.values()], key=lambda one: one.exchange)
+    best = sorted([*found, *commands.values()], key=lambda one: (one.by == "user", one.exchange))[-_MOST_AT_ONCE:]
+    return sorted(best, key=lambda one: one.exchange)
 
 
 def _add(found: list[WorthKeeping], new: WorthKeeping) -> None:
     """Take a candidate, unless it says next to nothing, the session has said it already, or its exchange has enough."""
     new = new._replace(text=new.text.rstrip("; "))
-    words = _words(new.text)
+    words, beside = _words(new.text), 0
     if len(words) < _LEAST_WORDS:
         return
     for at, old in enumerate(found):
         if old.text in new.text:  # it says more
             found[at] = new
             return
-        there = _words(old.text)
-        if len(words & there) >= _ALIKE * max(1, min(len(words), len(there))) and new.exchange - old.exchange <= 1:
-            return
-    if sum(old.exchange == new.exchange for old in found) < _MOST_OF_EXCHANGE:
+        if new.exchange - old.exchange <= 1:
+            beside += new.exchange == old.exchange
+            there = _words(old.text)
+            if len(words & there) >= _ALIKE * max(1, min(len(words), len(there))):
+                return
+    if beside < _MOST_OF_EXCHANGE:
         found.append(new)
 
 

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 #: An id of at least this many characters is that of one message in all the world.
 _OWN_ID = 16
+#: Characters of a session's name that are kept where something is added to it.
+_LONGEST_NAME = 180
 #: Files of a session that are noted, the newest.
 _MOST_FILES = 50
 #: Exchanges of which so many are judged before they are written: the store is locked for a short time each.
@@ -79,8 +81,9 @@ class Capture:
     dry       only counts: nothing is written
     only      whether a session of a database that was held in a folder is wanted; None: every one
     form      of the file that was read last; "" where it held no conversation
-    learn     makes candidates of new and grown exchanges that models may see, by client, and counts them; in the
-              transaction of their turns, so that none is lost when the program is killed in between
+    learn     finds candidates in new and grown exchanges that models may see, of a client's session in a scope; what
+              it gives back stores and counts them, in the transaction of their turns, so that none is lost when the
+              program is killed in between
     """
 
     def __init__(
@@ -90,7 +93,7 @@ class Capture:
         scope_of: Callable[[str], str],
         *,
         dry: bool = False,
-        learn: Callable[[str, list[Exchange]], dict[str, int]] | None = None,
+        learn: Callable[[str, str, str, list[Exchange]], Callable[[], dict[str, int]]] | None = None,
     ) -> None:
         self.db, self.policy, self.scope_of, self.dry, self.learn = db, policy, scope_of, dry, learn
         self.files = transcripts.read_files(db)
@@ -98,6 +101,7 @@ class Capture:
         self.form = ""
         self.taken = Taken()
         self._contents: dict[str, str] = {}
+        self._names: dict[str, str] = {}  # of the sessions of the transcript that is being read
 
     def look_again(self) -> int:
         """Begin a new look at files that may have changed meanwhile; how many turns were new or grown until now."""
@@ -135,6 +139,7 @@ class Capture:
     def transcript(self, found: Transcript, *, since: str = "") -> None:
         """Take in a transcript: what was said from `since` on (a time in the shape of `ids.timestamp`)."""
         held: dict[str, list[Exchange]] = {}
+        self._names.clear()
         mixed = isinstance(found, Conversations)  # a file is of one project, wherever a conversation goes from there
         for one in exchanges(found.turns()):
             if mixed and self.only is not None and not self.only(one.first.cwd):
@@ -149,7 +154,7 @@ class Capture:
         self.taken.hidden += found.hidden
 
     def _session(self, named: str, told: list[Exchange], client: str) -> None:
-        session = self._id_of(named, told[0])
+        session = self._names[named] = self._names.get(named) or self._id_of(named, told)
         known = transcripts.known_origins(self.db, session)
         elsewhere = transcripts.known_elsewhere(
             self.db, session, (one.origin for one in told if len(one.first.id) >= _OWN_ID)
@@ -173,11 +178,14 @@ class Capture:
             self.taken.grown += bool(number)
             self.taken.sessions[session] = self.taken.sessions.get(session, 0) + (not number)
             if turn.injectable:  # of what no model is given again, no sentence is either
-                fresh.append(one._replace(session=session))
+                fresh.append(one)
         if new and not self.dry:
+            there = sessions.get_session(self.db, session)
+            scope = there.scope if there else self.scope_of(_folder_of(told))
+            keep = self.learn(client, session, scope, fresh) if self.learn and fresh else None
             with self.db.atomic():
-                self._write(session, new, told, client)
-                for name, count in (self.learn(client, fresh) if self.learn and fresh else {}).items():
+                self._write(session, new, told, client, scope)
+                for name, count in (keep() if keep else {}).items():
                     self.taken.made[name] += count
 
     def _judged(self, session: str, one: Exchange, number: int) -> transcripts.NewTurn | None:
@@ -203,12 +211,13 @@ class Capture:
             self._contents[handle] = found[0].content if found else ""
         return self._contents[handle]
 
-    def _write(self, session: str, new: list[transcripts.NewTurn], told: list[Exchange], client: str) -> None:
+    def _write(
+        self, session: str, new: list[transcripts.NewTurn], told: list[Exchange], client: str, scope: str
+    ) -> None:
         said = [turn for one in told for turn in (one.asked, one.answered) if turn is not None]
-        folder = next((turn.cwd for turn in said if turn.cwd), "")
+        folder = _folder_of(told)
         there = sessions.get_session(self.db, session)
-        scope = None if there else self.scope_of(folder)
-        statements.begin_session(self.db, self.policy, session, scope=scope, client=client)
+        statements.begin_session(self.db, self.policy, session, scope=None if there else scope, client=client)
         details = transcripts.session_details(self.db, session)
         for key, value in (("folder", folder), ("branch", said[-1].branch), ("model", said[-1].model)):
             if value:
@@ -220,12 +229,28 @@ class Capture:
         transcripts.set_details(self.db, session, details, began="" if there else new[0].asked_at)
         transcripts.write_turns(self.db, session, new)
 
-    def _id_of(self, named: str, first: Exchange) -> str:
-        """The id of a session; one that has no name, or one that no session may have, is called by its first words."""
+    def _id_of(self, named: str, told: list[Exchange]) -> str:
+        """The id of a session; one that has no name, or one that no session may have, is called by its first words.
+
+        A name by which a conversation of another scope is known is that of another one, unless messages of it are here.
+        """
         try:
-            return statements.check_session_id(self.policy, named)
+            wanted = statements.check_session_id(self.policy, named)
         except errors.SessionInvalid:
-            return f"talk:{ids.content_hash(first.first.text or first.origin)[7:19]}"
+            return f"talk:{ids.content_hash(told[0].first.text or told[0].origin)[7:19]}"
+        there = sessions.get_session(self.db, wanted)
+        scope = self.scope_of(_folder_of(told))
+        if there is None or not there.turns or there.scope == scope:
+            return wanted
+        known = transcripts.known_origins(self.db, wanted)
+        if any(one.origin in known and len(one.first.id) >= _OWN_ID for one in told):
+            return wanted
+        return f"{wanted[:_LONGEST_NAME]}~{ids.content_hash(scope)[7:15]}"
+
+
+def _folder_of(told: Iterable[Exchange]) -> str:
+    """The folder that exchanges were held in first; "" where none says."""
+    return next((turn.cwd for one in told for turn in (one.asked, one.answered) if turn and turn.cwd), "")
 
 
 def _state(path: str) -> tuple[int, int]:

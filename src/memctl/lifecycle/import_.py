@@ -30,7 +30,7 @@ from memctl.lifecycle.jsonl import (
     read_record,
     set_aside,
 )
-from memctl.store import tombstones
+from memctl.store import quarantine, tombstones
 from memctl.store.database import Database
 from memctl.store.documents import corpus, passages
 from memctl.store.items import citations, events
@@ -302,7 +302,9 @@ class _ImportRun:
         why = store.withheld_reasons(db, wanted)
         self.archived = set() if self.vouched else {h for h, ks in known.items() if any(k.archived for k in ks)}
         self.held, self.there = set(), {}
-        for item in store.get_many(db, wanted):
+        here = store.get_many(db, wanted)
+        self.protected = set() if self.vouched else set(quarantine.protected_items(db, [*here, *self.by_id.values()]))
+        for item in here:
             key = make_key(item)
             if _is_held(item, why.get(item.id, "")):
                 self.held.add(item.id)
@@ -370,7 +372,8 @@ class _ImportRun:
     def _merge(self, judged: _JudgedLine, there: MemoryItem | None) -> bool:
         """Give the item that is there the tags it lacks, and a higher importance; the line itself is not written."""
         self.counts.skipped_dedup += 1
-        if there is None or judged.is_quarantined:  # what is held back must not change what may be injected
+        # What is held back must not change what may be injected, nor a tool what a person vouches for.
+        if there is None or judged.is_quarantined or there.id in self.protected:
             return False
         matters = self.importance.rises(there.id, judged.line.importance)
         tags = clean.union(there.tags, judged.line.item.tags)

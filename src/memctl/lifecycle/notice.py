@@ -17,6 +17,8 @@ from memctl.types import MemoryItem
 MOST_ASKED, RAREST = 12, 4
 #: Counting the items of a word ends here; first all words are counted so far, since few words are as rare.
 COMMON, RARE = 500, 25
+#: What is said of two statements of which the older one is known to be wrong.
+RETRACTED = f"{replacing.SAME}, and it was retracted"
 #: How many statements are compared, the newest first, and how many are told.
 COMPARED, MOST_TOLD = 20, 3
 
@@ -30,13 +32,14 @@ class Similar(NamedTuple):
     @property
     def is_repeat(self) -> bool:
         """Whether both say the same."""
-        return self.why == replacing.SAME
+        return self.why in (replacing.SAME, RETRACTED)
 
 
 def find_similar(db: Database, item: MemoryItem) -> list[Similar]:
     """The statements in the item's scope that it nearly repeats or contradicts, the newest first.
 
-    Passages of documents are not among them, nor what no model may be given.
+    Passages of documents are not among them, nor what policy holds back. What was retracted is only repeated: that the
+    new one says something else is what it was retracted for.
     """
     if not index.has_index(db):
         return []
@@ -45,12 +48,19 @@ def find_similar(db: Database, item: MemoryItem) -> list[Similar]:
     if not known or (len(known) == 1 and index.count_matches(db, known[0], COMMON) >= COMMON):
         return []
     expression = _two_of(known) or known[0]
-    filters = Filters((item.scope,), corpus_id=item.corpus_id, injectable=True, origin="statements")
+    filters = Filters((item.scope,), corpus_id=item.corpus_id, origin="statements")
     rows = index.newest_matches(db, expression, filters, COMPARED)
     found = index.fetch_candidates(db, dict.fromkeys(rows, 0.0), rows)
-    told = ((one.id, contradiction.find(one.content, item.content) or replacing.compare(item.content, one.content))
-            for one in found)  # fmt: skip
+    told = ((one.id, _compare(one, item)) for one in found if one.injectable)
     return [Similar(item_id, why) for item_id, why in told if why][:MOST_TOLD]
+
+
+def _compare(old: index.Candidate, new: MemoryItem) -> str:
+    """What a new statement is to an old one; "" when they have nothing to do with each other."""
+    against, same = contradiction.find(old.content, new.content), replacing.compare(new.content, old.content)
+    if old.validation == "retracted":
+        return RETRACTED if same and not against else ""
+    return against or same
 
 
 def _rarest(db: Database, phrases: list[str]) -> list[str]:

@@ -10,9 +10,10 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from importlib import import_module
+from threading import Thread
 from typing import NamedTuple
 
-from memctl import __version__, errors
+from memctl import __version__, errors, ids
 from memctl.annotations import TYPE_CHECKING, Any
 from memctl.context import DEFAULT_STORE, Context
 from memctl.mcp import stdio
@@ -26,11 +27,14 @@ from memctl.mcp.roots import Roots
 from memctl.mcp.session import SessionTracker
 from memctl.mcp.tool_schema import CatalogTool, catalog
 from memctl.mcp.tools import ToolRunner
+from memctl.operation import READ
 
 if TYPE_CHECKING:
     from memctl.api import MemoryStore
 
 NAME = "memctl Memory"
+#: Seconds that an exchange with the remotes may take, and bytes of its answer.
+_EXCHANGE_SECONDS, _EXCHANGE_BYTES = 900.0, 1 << 20
 #: Seconds that a server which must end gives to writes that are going on.
 GRACE_SECONDS = 5.0
 
@@ -178,6 +182,9 @@ def run(built: BuiltServer, options: Mapping[str, Any], ctx: Context) -> None:
     if options["sdk"]:
         _sdk()  # or say at once that it is missing
     ctx.note(f"memctl MCP server (db={built.pool.db_path})")
+    if options["exchange"]:
+        given = built.pool, options["exchange"] * 60, ctx
+        Thread(target=_exchange_regularly, args=given, daemon=True).start()
     try:
         if built.shield is not None:
             _serve_http(built, options, ctx)
@@ -212,6 +219,53 @@ def _serve_http(built: BuiltServer, options: Mapping[str, Any], ctx: Context) ->
         http.serve(built.shield, host=host, port=options["port"], started=started)
     except OSError as exc:
         raise errors.AddressTaken(host=host, port=options["port"], reason=exc.strerror or str(exc)) from exc
+
+
+def _exchange_regularly(pool: HandlePool, pause: int, ctx: Context) -> None:
+    """Exchange with the store's remotes, if it has any, now and after each pause in seconds.
+
+    A process of its own does it, which ends with the server: no call waits for the network, or for another's Python.
+    """
+    said = ""
+    while True:
+        problem = ""
+        try:
+            if _has_remotes(pool):
+                problem = _exchange_once(pool, ctx)
+        except errors.MemctlError as exc:
+            problem = f"not exchanged: {exc.message}"
+        if problem and problem != said:
+            ctx.warn(f"[remote] {problem}")
+        said = problem
+        ids.pause(0.9 * pause, 1.1 * pause)
+
+
+def _has_remotes(pool: HandlePool) -> bool:
+    """Whether there is anything to exchange; what a store of somebody else names is nobody's remote."""
+    from memctl.store import remotes
+
+    with pool.context(writes=False) as inside:
+        inside.allow(READ)
+        return inside.db.trusted and bool(remotes.list_remotes(inside.db))
+
+
+def _exchange_once(pool: HandlePool, ctx: Context) -> str:
+    """`memctl remote sync`, as a process; what it complained of."""
+    from memctl.clients.handshake import own_command
+    from memctl.process import running
+
+    said: list[str] = []
+    config = ["--config", ctx.config_flag] if ctx.config_flag else []
+    argv = [*own_command(), "--quiet", "--db", pool.db_path, *config, "remote", "sync"]
+    with running(_EXCHANGE_BYTES, on_line=said.append) as program:
+        try:
+            program.start(argv, None, env=ctx.environ)
+        except OSError as exc:
+            return f"not exchanged: {exc.strerror or exc}"
+        if not program.exchange(ids.monotonic() + _EXCHANGE_SECONDS):
+            program.end(signal.SIGTERM)
+            return f"not exchanged: it took more than {_EXCHANGE_SECONDS:g} seconds"
+    return " ".join(said).removeprefix("[remote] ").removeprefix("memctl: ")
 
 
 def _end(pool: HandlePool, code: int | None = None) -> None:

@@ -1,6 +1,6 @@
 """What is learned of conversations that were taken in: statements worth keeping, and what their answers used."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Sequence
 
 from memctl.annotations import TYPE_CHECKING
 
@@ -10,28 +10,32 @@ if TYPE_CHECKING:
     from memctl.store.database import Database
 
 
-def learn(db: "Database", policy: "MemoryPolicy", client: str, exchanges: "Iterable[Exchange]") -> dict[str, int]:
-    """Make candidates of new exchanges, and note what their answers used of what `memctl hook` had told.
+def learn(
+    db: "Database", policy: "MemoryPolicy", client: str, session_id: str, scope: str, exchanges: "Sequence[Exchange]"
+) -> Callable[[], dict[str, int]]:
+    """Find candidates in new exchanges of a session; what stores them, and notes what answers used of what was told.
 
-    How many statements are new (`candidates`), and how many candidates are evidence of known ones (`repeats`).
+    Other programs may write while they are looked for. What stores them says how many statements are new
+    (`candidates`), and how many candidates are evidence of known ones (`repeats`).
     """
-    from memctl.capture.candidates import keep_candidates
+    from memctl.capture.candidates import gather_candidates, keep_candidates
     from memctl.reading.unasked import SessionMemory
-    from memctl.reading.usefulness import Answered, judge_conversation
+    from memctl.store.items import items
 
-    held: dict[str, list[Exchange]] = {}
-    for one in exchanges:
-        held.setdefault(one.session, []).append(one)
-    made = {"candidates": 0, "repeats": 0}
-    for session, some in held.items():
-        told = SessionMemory(client, session).told
+    told = SessionMemory(client, session_id).told
+    given = items.get_many(db, {item_id for one in told for item_id in one.ids}) if told else []
+    found = gather_candidates(db, session_id, scope, exchanges, [item.content for item in given])
+
+    def keep() -> dict[str, int]:
         if told:
+            from memctl.reading.usefulness import Answered, judge_conversation
+
             said = [
                 Answered(one.asked.text if one.asked else "", one.answered.text, one.answered.files)
-                for one in some
+                for one in exchanges
                 if one.answered
             ]
-            judge_conversation(db, session, told, said)
-        for name, count in keep_candidates(db, policy, session, some).items():
-            made[name] += count
-    return made
+            judge_conversation(db, session_id, told, said)
+        return keep_candidates(db, policy, session_id, found)
+
+    return keep

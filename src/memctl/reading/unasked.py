@@ -45,8 +45,8 @@ class Telling(NamedTuple):
 class SessionMemory:
     """What a session has been given: the ids of items, and the last prompt. Without a name it keeps nothing.
 
-    A line of the file is what was given at once: the prompt's mark (`=`), the block's tokens (`+`), the ids; or `!`,
-    behind which the model has nothing of what stands before.
+    A line of the file is what was given at once: the prompt's mark (`=`), the block's tokens (`+`), the ids; what the
+    session said itself has ids alone; or `!`, behind which the model has nothing of what stands before.
     """
 
     def __init__(self, client: str, session: str) -> None:
@@ -79,6 +79,12 @@ class SessionMemory:
     def keep(self, prompt: str, ids: "Sequence[str]", tokens: int) -> None:
         """Note what is given now. Where nothing can be written, the next prompt may be told it again."""
         self._add(" ".join([prompt_mark(prompt), f"+{tokens}", *ids]))
+
+    def hear(self, ids: "Sequence[str]") -> None:
+        """Note what the session itself said: its own words need not be told to it, until it has lost them."""
+        new = set(ids).difference(self._held.split())
+        if new:
+            self._add(" ".join(sorted(new)))
 
     def _add(self, line: str) -> None:
         if not self._path:

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from typing import Protocol
 
     class Carrier(Protocol):
-        """One remote, open. All calls raise OSError when it cannot be reached or refuses."""
+        """One remote, open. All calls raise OSError when it cannot be reached or refuses, LostRace when it changed."""
 
         def listing(self, scopes: Collection[str]) -> "dict[tuple[str, str], list[SegmentName]]":
             """The segments of each log, by scope and replica, in order."""
@@ -22,6 +22,10 @@ if TYPE_CHECKING:
 
         def publish(self, new: "Iterable[tuple[SegmentPlace, bytes]]", drop: "Iterable[SegmentPlace]" = ()) -> None:
             """Write segments, in order, and then take older ones of the same logs away; what is there already stays."""
+
+
+class LostRace(OSError):
+    """Somebody else wrote at the same time: what is there is to be looked at again."""
 
 
 class SegmentPlace(NamedTuple):

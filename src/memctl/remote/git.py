@@ -9,7 +9,7 @@ import os
 from collections.abc import Collection, Iterable, Sequence
 
 from memctl import ids, state
-from memctl.remote.carrier import SegmentPlace, folded_name, in_order
+from memctl.remote.carrier import LostRace, SegmentPlace, folded_name, in_order
 from memctl.remote.segments import MOST_BYTES, SegmentName, is_replica, parse_name
 
 #: Where logs stand, unless the URL says otherwise behind a `#`.
@@ -19,6 +19,11 @@ _PATIENCE = 300
 _OPTIONS = (
     "core.hooksPath=/dev/null", "core.fsmonitor=false", "gc.auto=0", "maintenance.auto=false",
     "transfer.fsckObjects=true", "credential.interactive=false",
+)  # fmt: skip
+#: What git says when another process has the ref, or has moved it since it was looked at.
+_RACES = (
+    b"cannot lock ref", b".lock': File exists", b"(fetch first)", b"(non-fast-forward)", b"(stale info)",
+    b"couldn't find remote ref",
 )  # fmt: skip
 _WHO = "memctl <memctl@localhost>"
 #: How a repository on this machine is written to: with git's defaults for whatever in its own settings runs programs.
@@ -45,8 +50,7 @@ class GitCarrier:
     def listing(self, scopes: Collection[str]) -> dict[tuple[str, str], list[SegmentName]]:
         """The segments of each log: one connection, and another one if anything is new."""
         if not os.path.isdir(self.folder):
-            os.makedirs(os.path.dirname(self.folder), mode=0o700, exist_ok=True)
-            self._git("init", "--quiet", "--bare", "--template=", self.folder)
+            self._make_folder()
         there = self._refs(self._git("ls-remote", "--quiet", "--", self.url, f"{self.prefix}/*"), scopes, self.prefix)
         here = self._refs(self._git("for-each-ref", "--format=%(objectname)\t%(refname)", PREFIX), scopes, PREFIX)
         new = [place for place, tip in there.items() if here.get(place) != tip]
@@ -56,6 +60,18 @@ class GitCarrier:
                       self.url, *wanted)  # fmt: skip
         self._tips = there
         return self._trees()
+
+    def _make_folder(self) -> None:
+        """Make our bare repository; whoever finds it finds it whole."""
+        os.makedirs(os.path.dirname(self.folder), mode=0o700, exist_ok=True)
+        made = f"{self.folder}.{os.urandom(6).hex()}"
+        self._git("init", "--quiet", "--bare", "--template=", made)
+        try:
+            os.rename(made, self.folder)
+        except OSError:  # another process has made it
+            from shutil import rmtree
+
+            rmtree(made)
 
     def _ref(self, prefix: str, place: tuple[str, str]) -> str:
         return f"{prefix}/{folded_name(place[0])}/{place[1]}"
@@ -159,7 +175,8 @@ class GitCarrier:
         except FileNotFoundError as exc:
             raise OSError("git is not installed") from exc
         if done.returncode:
-            raise OSError(f"git {command}: {self._said(done.stderr)}")
+            kind = LostRace if any(word in done.stderr for word in _RACES) else OSError
+            raise kind(f"git {command}: {self._said(done.stderr)}")
         return done.stdout
 
     def _environ(self) -> dict[str, str]:

@@ -6,7 +6,7 @@ name, or a "not" on one side, is another statement (`memctl.text.contradiction` 
 
 from functools import lru_cache
 
-from memctl.text.contradiction import claim_of
+from memctl.text.contradiction import claim_of, topic_words
 from memctl.text.query import EN_STOP_WORDS, FR_STOP_WORDS
 
 #: What is said of two statements.
@@ -16,6 +16,13 @@ SAME = "nearly the same words"
 MOST_WORDS = 120
 #: The share of the words that two statements have in common when they say the same.
 SAME_SHARE = 0.85
+#: The share of the words of a statement that say nothing new, when it says again what somebody was told; at least two.
+TOLD_SHARE = 0.75
+#: Words by which something is decided, and which say nothing of what is.
+_DECIDING = (
+    "decided decide agreed settled chose chosen choose use uses using used keep keeping stick stay take adopt went "
+    "will remember note please always okay right still indeed entschieden nehmen nutzen verwenden bleiben bitte immer"
+)
 
 _AROUND = ".,;:!?\"'`*_()[]{}<>«»“”\u2018\u2019…"
 _SILENT = EN_STOP_WORDS | FR_STOP_WORDS
@@ -32,6 +39,20 @@ def compare(new: str, old: str) -> str:
     if 2 * len(mine & theirs) < SAME_SHARE * (len(mine) + len(theirs)):
         return ""
     return SAME if _values(new) == _values(old) else ""
+
+
+def repeats_told(new: str, told: str) -> bool:
+    """Whether a statement only says in other words what its speaker was told: no value of it is new, and few words."""
+    mine = topic_words(new) - _deciding()
+    if len(mine) < 2 or len(mine & topic_words(told)) < TOLD_SHARE * len(mine):
+        return False
+    said, known = _values(new), _values(told)
+    return said <= known and all(one in said for one in known if one[0] in ("not", "axis"))
+
+
+@lru_cache(maxsize=1)
+def _deciding() -> frozenset[str]:
+    return topic_words(_DECIDING)
 
 
 @lru_cache(maxsize=64)

@@ -79,6 +79,8 @@ def edit(
         ctx.refuse_to_tools(f"change {item.id}: it is archived", f"memctl restore {item.id}")
     if item.validation == "retracted" and validation not in (None, "retracted"):
         ctx.refuse_to_tools(f"say that {item.id} may be right: it was retracted", f"memctl verify {item.id}")
+    if item.validation == "retracted" and (content or title) is not None:  # else the words could be said again
+        ctx.refuse_to_tools(f"reword {item.id}: it was retracted", f"memctl edit {item.id}")
     given = {
         "title": title, "content": content, "tags": tags, "type": type, "tier": tier, "confidence": confidence,
         "scope": scope, "validation": validation,

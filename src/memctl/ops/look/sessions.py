@@ -18,6 +18,8 @@ _WORDS = {
 }  # fmt: skip
 #: Characters of a title that a person sees.
 _TITLE = 60
+#: Characters of a line about what a session was held in, and worked on.
+_DETAIL = 2000
 
 
 @operation(
@@ -102,18 +104,22 @@ def _check_words(action: str, wanted: list[str], *, yes: bool) -> None:
 def _show_session(ctx: Context, one: "Session", limit: int) -> PlainResult:
     from memctl.llm.working import indented
     from memctl.ops.change.links import shown_items
-    from memctl.store import sessions
+    from memctl.store import sessions, transcripts
     from memctl.store.items import items
 
+    details = transcripts.session_details(ctx.db, one.id)
+    held = {key: details[key] for key in ("folder", "branch", "model", "files") if details.get(key)}
     turns = sessions.list_turns(ctx.db, one.id, limit)
     said = shown_items(ctx, items.get_many(ctx.db, sessions.items_in(ctx.db, one.id, limit)), "session")
     links = [link for link in sessions.list_links(ctx.db) if one.id in (link.src_id, link.dst_id)]
     data = {
-        "status": "ok", **one.as_dict(), "turns": [turn.as_dict() for turn in turns],
+        "status": "ok", **one.as_dict(), **held, "turns": [turn.as_dict() for turn in turns],
         "items": [{"id": item.id, "title": item.title} for item in said.values()],
         "links": [link._asdict() for link in links],
     }  # fmt: skip
-    lines = []
+    shown = {key: ", ".join(value) if isinstance(value, list) else value for key, value in held.items()}
+    lines = [f"{key}: {one_line(value, _DETAIL)}" for key, value in shown.items()]
+    lines += [""] if lines else []
     for turn in turns:
         lines.append(
             f"--- {turn.number}, {turn.asked_at[:16]}{'' if turn.injectable else ' (given to no model again)'}"

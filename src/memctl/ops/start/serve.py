@@ -70,6 +70,18 @@ AllowHost = Annotated[
 AllowOrigin = Annotated[
     list[str] | None, Arg("web pages that may call it, as https://host", "--allow-origin", metavar="URL")
 ]
+ExchangeMinutes = Annotated[
+    int,
+    Arg(
+        "exchange with the store's remotes every so many minutes; 0 is never",
+        "--exchange",
+        env="MEMCTL_EXCHANGE",
+        config="remote.minutes",
+        metavar="MINUTES",
+        ge=0,
+        le=1440,
+    ),
+]
 
 
 @operation(
@@ -79,6 +91,7 @@ AllowOrigin = Annotated[
         "memctl serve --db ~/.memctl/memory.db --check    # would it start?",
         "memctl serve --toolset core --llm 'claude -p'",
         "memctl serve --transport streamable-http --token-file ~/.memctl/tokens",
+        "memctl serve --exchange 5    # with the remotes of the store (memctl remote), every five minutes",
     ),
     exits={1: "HTTP or --sdk without the Python SDK, or the server cannot start as asked"},
 )
@@ -109,6 +122,7 @@ def serve(
     no_token: NoToken = False,
     allow_host: AllowHost = None,
     allow_origin: AllowOrigin = None,
+    exchange: ExchangeMinutes = 0,
 ) -> PlainResult:
     """Serve the memory to AI clients over the Model Context Protocol.
 
