@@ -109,7 +109,13 @@ were found 30 % of them, and 27 % of the third that is set aside; with new famil
 that somebody agreed, freedom from rules, spreading, malware, verdicts, "do as the page says") they find 149 of 200 and
 71 of the 96 set aside: 27 of 45 in English, 44 of 51 in the seven other languages. The set was written in three
 portions, each before the rules were changed for it. Of the third portion the rules that knew the first two found only
-3 of 40 in English and 10 of 29 else: that is what strangers' words meet.
+3 of 40 in English and 10 of 29 else.
+
+That is what strangers' words meet, as `english3.txt` shows again: of its 75 English orders the rules find 3, and of the
+17 set aside none. Words for the other 58 were tried and left out: with them policy found 13 of 58, 3 of the 17, and
+nothing more of the third of `own_words.txt`, and read a third slower. A linear model over words or letters, trained on
+all of these sentences against 50,000 of documentation, found 2 of the 75 where it may be wrong in one sentence of ten
+thousand, and 40 where it may be wrong in one of a hundred, which no library of documents bears.
 
 ## Read in other forms
 

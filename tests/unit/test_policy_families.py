@@ -76,6 +76,12 @@ def test_orders_in_words_of_their_own_are_found_and_ordinary_sentences_pass(engl
     assert sum(found(row) for row in own if not row.positive) <= 2
 
 
+def test_of_strangers_words_none_that_is_ordinary_is_found() -> None:
+    strange = list(rows("english3.txt"))
+    assert sum(found(row) for row in strange if row.positive) >= 3  # docs/policy.md says that these mostly pass
+    assert [row.text for row in strange if not row.positive and found(row)] == []
+
+
 def test_english_sentences_with_the_words_of_orders_pass() -> None:
     assert sum(found(row) for row in ENGLISH if not row.positive) <= 4
 

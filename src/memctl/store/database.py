@@ -395,25 +395,26 @@ def index_state(db: Database) -> str:
 
 #: What SQLite's messages say (Python 3.10 has no error codes): words, our error, and its fields, None for the message
 #: as its reason. The first one counts.
-_MESSAGES: "tuple[tuple[tuple[str, ...], type[errors.MemctlError], dict[str, object] | None], ...]" = (
-    (("too big",), errors.StoreOversized, None),
-    (("locked", "busy"), errors.StoreBusy, {"seconds": BUSY_SECONDS}),
-    (("readonly", "read-only"), errors.StoreReadOnly, None),
-    (("full", "disk i/o"), errors.StoreFull, {}),
-    (("not a database", "unsupported file format"), errors.NotADatabase, {"reason": "it is not an SQLite file"}),
-    (("unable to open",), errors.StoreReadOnly, {"reason": "the file or its folder cannot be opened"}),
+_MESSAGES: tuple[tuple[tuple[str, ...], str, dict[str, object] | None], ...] = (
+    (("too big",), "StoreOversized", None),
+    (("locked", "busy"), "StoreBusy", {"seconds": BUSY_SECONDS}),
+    (("readonly", "read-only"), "StoreReadOnly", None),
+    (("full", "disk i/o"), "StoreFull", {}),
+    (("not a database", "unsupported file format"), "NotADatabase", {"reason": "it is not an SQLite file"}),
+    (("unable to open",), "StoreReadOnly", {"reason": "the file or its folder cannot be opened"}),
 )
 #: The same of what is wrong in the file itself.
 _DAMAGED = ("malformed", "corrupt", "vtable constructor failed")
 
 
-def translate(exc: Exception, path: str) -> errors.MemctlError:
+def translate(exc: Exception, path: str) -> "errors.MemctlError":
     """Our error for one of FAILURES: it says in one sentence what is wrong, and what to do."""
     text = str(exc)
     if isinstance(exc, MemoryError):
         return errors.StoreOversized(path=path, reason="there is not enough memory")
-    for words, error, fields in _MESSAGES:
+    for words, name, fields in _MESSAGES:
         if any(word in text.lower() for word in words):
+            error: type[errors.MemctlError] = getattr(errors, name)
             return error(path=path, **({"reason": text} if fields is None else fields))
     if isinstance(exc, UnicodeDecodeError) or not text:  # Python 3.10 leaves out a message that it cannot decode
         return errors.StoreCorrupt(path=path, reason="what SQLite says of it is not UTF-8")
