@@ -23,6 +23,7 @@ def state_of(db: Database, remote: "Remote", carrier: "Carrier | None") -> dict[
 
     ahead   statements and segments that wait to be sent, and items of shared scopes that changed
     behind  segments of others that were not read yet
+    held    shared items that are in quarantine here: what policy holds back, and what others took away
     """
     logs = remotes.get_logs(db, remote.name)
     shared, unsent = remotes.count_keys(db, remote.name)
@@ -46,6 +47,7 @@ def state_of(db: Database, remote: "Remote", carrier: "Carrier | None") -> dict[
     ]  # fmt: skip
     return {
         "ahead": unsent + changed + len(remotes.get_outbox(db, remote.name)), "behind": behind, "shared": shared,
+        "held": remotes.count_held(db, remote.name),
         "exchanged_at": remote.exchanged_at or None, "authors": authors, "problems": problems,
     }  # fmt: skip
 

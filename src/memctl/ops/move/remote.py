@@ -73,17 +73,24 @@ def remote(
     scope: SharedScopes = None,
     trust: RemoteTrust = "medium",
     read_only: Annotated[bool, Arg("add: only read, send nothing (init: grants for who reads)", "--read-only")] = False,
+    dry_run: Annotated[bool, Arg("sync: only print what would leave (init: the tables, too)", "--dry-run")] = False,
+    watch: Annotated[bool, Arg("sync: go on until it is stopped", "--watch")] = False,
+    interval: Annotated[
+        float, Arg("sync --watch: seconds between two exchanges", "--interval", ge=0.2, le=86400)
+    ] = 60.0,
+    yes: Annotated[bool, Arg("sync: take over what others removed, however much it is", "--yes")] = False,
+    log: Annotated[
+        str | None,
+        Arg("compact: the log of somebody who is gone, as remote status --json names it", "--log", metavar="REPLICA"),
+    ] = None,
+    limit: Annotated[
+        int, Arg("log: at most this many entries", "-n", "--limit", ge=1, le=10_000, aliases=("-k",))
+    ] = 20,
     author: Author = None,
     sign: SigningKey = None,
     signers: AllowedSigners = None,
     recipients: Recipients = None,
     identity: Identity = None,
-    dry_run: Annotated[bool, Arg("sync: only print what would leave (init: the tables, too)", "--dry-run")] = False,
-    watch: Annotated[bool, Arg("sync: go on, once a minute, until it is stopped", "--watch")] = False,
-    yes: Annotated[bool, Arg("sync: take over what others removed, however much it is", "--yes")] = False,
-    limit: Annotated[
-        int, Arg("log: at most this many entries", "-n", "--limit", ge=1, le=10_000, aliases=("-k",))
-    ] = 20,
 ) -> PlainResult:
     """Share statements with other machines, through a folder, a git repository or a database that all of them have.
 
@@ -94,8 +101,8 @@ def remote(
     """
     files = {"sign": sign, "signers": signers, "recipients": recipients, "identity": identity}
     options = {key: ctx.absolute(path) for key, path in files.items() if path} | ({"author": author} if author else {})
-    _refuse_misplaced(action, name, url, dry_run=dry_run, watch=watch, yes=yes,
-                      adds=bool(scope or read_only), keys=bool(options))  # fmt: skip
+    given = {"dry_run": dry_run, "watch": watch, "yes": yes, "adds": bool(scope or read_only), "log": bool(log)}
+    _refuse_misplaced(action, name, url, **given, keys=bool(options))
     if action == "init":
         return _init(ctx, name or "", scope or [DEFAULT_SCOPE], read_only=read_only, dry_run=dry_run)
     if action != "add":
@@ -104,14 +111,15 @@ def remote(
         return _add(ctx, name or "", url or "", scope or [DEFAULT_SCOPE], trust, read_only, options)
     chosen = _chosen(ctx, name)
     if action == "sync":
-        return _sync(ctx, chosen, dry_run=dry_run, watch=watch, yes=yes)
+        follows = watch and chosen
+        return _follow(ctx, name, interval, yes=yes) if follows else _sync(ctx, chosen, dry_run=dry_run, yes=yes)
     if action == "remove":
         return _remove(ctx, chosen[0])
     if action == "log":
         return _log(ctx, chosen[0], limit)
     if action == "verify":
         return _verify(ctx, chosen[0])
-    return _compact(ctx, chosen[0]) if action == "compact" else _status(ctx, chosen, ask=action == "status")
+    return _compact(ctx, chosen[0], log) if action == "compact" else _status(ctx, chosen, ask=action == "status")
 
 
 def _refuse_misplaced(action: str, name: str | None, url: str | None, **given: bool) -> None:
@@ -126,10 +134,10 @@ def _refuse_misplaced(action: str, name: str | None, url: str | None, **given: b
         wrong = f"{action} takes no URL"
     elif action != "sync" and (given["watch"] or given["yes"] or (given["dry_run"] and action != "init")):
         wrong = "--watch and --yes are for sync, --dry-run for sync and init"
-    elif action not in ("add", "init") and given["adds"]:
-        wrong = "--scope and --read-only are for add and init"
-    elif action != "add" and given["keys"]:
-        wrong = "--author and files with keys are for add only"
+    elif (given["adds"] and action not in ("add", "init")) or (given["keys"] and action != "add"):
+        wrong = "--scope, --read-only, --author and files with keys are for add, the first two for init"
+    elif given["log"] and action != "compact":
+        wrong = "--log is for compact only"
     elif given["dry_run"] and given["watch"]:
         wrong = "--dry-run and --watch do not go together"
     if wrong:
@@ -244,27 +252,42 @@ def _exchange(ctx: Context, one: "Remote") -> "RemoteExchange":
     return RemoteExchange(ctx.db, one.name, open_carrier(one.url), ctx.policy, one_line(who, _NAME))
 
 
-def _sync(ctx: Context, chosen: "list[Remote]", *, dry_run: bool, watch: bool, yes: bool) -> PlainResult:
+def _follow(ctx: Context, name: str | None, interval: float, *, yes: bool) -> PlainResult:
+    """Exchange again and again, each time as a run of its own, until it is interrupted."""
+    from memctl.remote.problems import RemoteUnreachable
+
+    ctx.note("[remote] Watching; ^C stops")
+    done = PlainResult({"status": "ok", "total": 0, "truncated": False, "remotes": []}, [])
+    try:
+        while True:
+            try:
+                done = _sync(ctx, _chosen(ctx, name), dry_run=False, yes=yes)
+            except RemoteUnreachable as exc:  # it may come back
+                ctx.warn(f"[remote] {exc}")
+            ids.pause(0.9 * interval, 1.1 * interval)
+            ctx.end_run()
+            ctx.begin_run("remote")
+    except KeyboardInterrupt:
+        ctx.note("[remote] Stopped")
+    return done
+
+
+def _sync(ctx: Context, chosen: "list[Remote]", *, dry_run: bool, yes: bool) -> PlainResult:
     if not chosen:
         ctx.note("[remote] there is no remote: memctl remote add NAME URL")
-    lines: list[str] = []
-    while True:
-        rows, failed = list[dict[str, Any]](), list[errors.MemctlError]()
-        for one in chosen:
-            try:
-                done = _exchange(ctx, one).run(accept=yes, dry_run=dry_run)
-            except errors.MemctlError as exc:
-                if len(chosen) == 1 and not watch:
-                    raise
-                failed.append(exc)
-                ctx.warn(f"[remote] {exc}")
-                continue
-            _tell(ctx, one, done)
-            rows.append(_row(one, done, dry_run=dry_run))
-            lines += _leaving_lines(done) if dry_run else []
-        if not watch:
-            break
-        ids.pause(55, 65)
+    rows, failed, lines = list[dict[str, Any]](), list[errors.MemctlError](), list[str]()
+    for one in chosen:
+        try:
+            done = _exchange(ctx, one).run(accept=yes, dry_run=dry_run)
+        except errors.MemctlError as exc:
+            if len(chosen) == 1:
+                raise
+            failed.append(exc)
+            ctx.warn(f"[remote] {exc}")
+            continue
+        _tell(ctx, one, done, dry_run=dry_run)
+        rows.append(_row(one, done, dry_run=dry_run))
+        lines += _leaving_lines(done) if dry_run else []
     if failed and not rows:
         raise failed[0]
     data = {"status": "dry_run" if dry_run else "ok", **({"dry_run": True} if dry_run else ctx.run_key())}
@@ -278,14 +301,14 @@ def _row(one: "Remote", done: "Exchanged", *, dry_run: bool) -> dict[str, Any]:
     return row | ({"leaves": done.leaves} if dry_run else {}) | ({"became": done.became} if done.became else {})
 
 
-def _tell(ctx: Context, one: "Remote", done: "Exchanged") -> None:
-    """Say what an exchange did."""
+def _tell(ctx: Context, one: "Remote", done: "Exchanged", *, dry_run: bool) -> None:
+    """Say what an exchange did, or would do."""
     words = {
         "sent": done.sent, "received": done.received, "new": done.new, "changed": done.changed,
         "archived": done.archived, "purged": done.purged, "held back": done.held, "refused": done.refused,
     }  # fmt: skip
     said = ", ".join(f"{count} {word}" for word, count in words.items() if count)
-    ctx.note(f"[remote] {one.name}: {said or 'nothing new'}")
+    ctx.note(f"[remote] {one.name}: {'this would be ' if dry_run and said else ''}{said or 'nothing new'}")
     if done.became:
         ctx.warn(f"[remote] {one.name}: this store is a copy of another; it goes on under a name of its own")
     for who, problem in sorted(done.problems.items()):
@@ -316,8 +339,10 @@ def _status(ctx: Context, chosen: "list[Remote]", *, ask: bool) -> PlainResult:
     for one in chosen:
         carrier = places.open_carrier(one.url) if ask and ctx.db.trusted else None
         found = state_of(ctx.db, one, carrier)
-        rows.append(_described(one) | found)
+        shown = one if ctx.bounds is None else one._replace(options={})  # where keys are is nothing for a model
+        rows.append(_described(shown) | found)
         behind = "" if found["behind"] is None else f", {found['behind']} segment(s) behind"
+        behind += f", {found['held']} held back until you decide (memctl review)" if found["held"] else ""
         when = str(one.exchanged_at)[:16].replace("T", " ") or "never"
         lines.append(f"{one.name}  {one.url}  {found['ahead']} ahead{behind}; last exchange {when}")
         if ask:
@@ -384,16 +409,25 @@ def _verify(ctx: Context, one: "Remote") -> PlainResult:
     return PlainResult(data, lines)
 
 
-def _compact(ctx: Context, one: "Remote") -> PlainResult:
-    from memctl.remote.exchange import compacted
+def _compact(ctx: Context, one: "Remote", log: str | None) -> PlainResult:
+    from memctl.remote.exchange import compacted, compacted_for
     from memctl.remote.places import drop_copy
+    from memctl.remote.problems import RemoteInvalid, RemoteUnreachable
 
     if one.read_only:
         raise errors.UsageError(f"{one.name} is read only", command="remote")
     exchange = _exchange(ctx, one)
     exchange.run()
+    if log is not None and log in exchange.remote.mine:
+        raise RemoteInvalid(reason=f"{log} is this machine's own log: compact without --log")
     with ctx.at_work("remote"):
-        rows = [{"scope": scope, "records": count} for scope, count in compacted(exchange)]
+        try:
+            found = compacted(exchange) if log is None else compacted_for(exchange, log)
+            rows = [{"scope": scope, "records": count} for scope, count in found]
+        except OSError as exc:
+            raise RemoteUnreachable(name=one.name, reason=exc.strerror or str(exc)) from exc
+        if log is not None and not rows:
+            raise RemoteInvalid(reason=f"{one.name} has no log {ctx.policy.redact(one_line(log, _NAME))}")
         exchange.run()
     drop_copy(one.url)
     lines = [f"{row['scope']}: {row['records']} record(s) in one piece" for row in rows]
