@@ -329,6 +329,8 @@ remote.scopes|object|the scopes here, and what they are called there
 remote.url|string|where it is
 remote.entries|array|each: `at`, `who`, `what`, `id`, `title`
 remote.logs|array|each log there: `scope`, `records`; of a check also `replica`, `who`, `segments`, `problem`
+remote.grants|array|of init: what psql runs for each member, whom `-v member=ROLE` names
+remote.schema|string|of a dry run of init: the SQL that makes the tables
 remote.dry_run|boolean|whether nothing was written
 remote.run|string|what `undo` takes back
 graph.counts|object|how many edges there are, by kind
