@@ -14,6 +14,7 @@ from pathlib import Path
 
 import memctl
 from memctl import config, errors
+from memctl.errors import kinds
 from memctl.operation import Operation
 from memctl.ops import GROUPS, TABLE, commands
 from memctl.remote import problems
@@ -88,13 +89,13 @@ def cli_page() -> Iterator[str]:
 
 def all_errors() -> Iterator[type[errors.MemctlError]]:
     """Every class of the error tree, in the order of the file."""
-    kinds = (kind for kind in (vars(errors) | vars(problems)).values() if isinstance(kind, type))
-    yield from (kind for kind in kinds if issubclass(kind, errors.MemctlError))
+    classes = (kind for kind in (vars(kinds) | vars(problems)).values() if isinstance(kind, type))
+    yield from (kind for kind in classes if issubclass(kind, errors.MemctlError))
 
 
 def errors_page() -> Iterator[str]:
     """docs/errors.md: every error, its exit status, its words."""
-    yield "# Errors and exit status\n\n" + WRITTEN.format(source="src/memctl/errors.py")
+    yield "# Errors and exit status\n\n" + WRITTEN.format(source="src/memctl/errors/kinds.py")
     yield """
 An error is two lines on stderr, `memctl: message` and `hint: what to do`; with `--json` it is one JSON object,
 `{"error": slug, "message": …, "hint": …}`, on stderr as well. Slugs never change. stdout holds answers only.

@@ -20,9 +20,9 @@ def entry() -> None:
             sys.stdout.write(f"memctl {__version__}\n")
             sys.stdout.flush()
             os._exit(0)
-    if sys.argv[1:] == ["status", "--short"]:  # a prompt waits for it: without the parser it takes half the time
+    if sys.argv[1:3] == ["status", "--short"]:  # a prompt waits for it: without the command's own modules
         with suppress(Exception):  # the command itself says what is wrong
-            _print_status()
+            _print_status(*sys.argv[3:])
             os._exit(0)
     try:
         from memctl.cli import main
@@ -37,7 +37,7 @@ def entry() -> None:
     os._exit(code)
 
 
-def _print_status() -> None:
+def _print_status(flag: str = "--db", db: str = "") -> None:
     import sys
 
     from memctl.context import Context
@@ -46,7 +46,9 @@ def _print_status() -> None:
     def say(_remark: str) -> None:
         raise ValueError  # what is to be said is the command's to say
 
-    with Context(say=say, actor="person") as ctx:
+    if flag != "--db" or db.startswith("-"):
+        raise ValueError
+    with Context(db=db or None, say=say, actor="person") as ctx:
         ctx.allow("read")
         line = status_in_short(ctx)[1]
     sys.stdout.write(f"{line}\n" if line else "")

@@ -8,8 +8,8 @@ default).
 import os
 from types import SimpleNamespace
 
+from memctl import errors
 from memctl.annotations import TYPE_CHECKING, Any, NamedTuple
-from memctl.errors import ConfigUnreadable
 from memctl.names import KEEP_DAYS, KEEP_SHARE, STRENGTH, TIERS
 from memctl.paths import real_path
 
@@ -401,7 +401,7 @@ def read_config(path: str | os.PathLike[str], *, named: bool = True) -> Loaded:
     try:
         data = parse_config(read_bytes(path, named=named), path)
     except OSError as exc:
-        raise ConfigUnreadable(path=path, reason=exc.strerror or str(exc)) from exc
+        raise errors.ConfigUnreadable(path=path, reason=exc.strerror or str(exc)) from exc
     config = MemoryConfig.from_dict(data)
     found = [(section, name) for section, keys in data.items() if isinstance(keys, dict) for name in keys]
     known = {(key.section, key.name) for key in KEYS}
@@ -425,14 +425,14 @@ def read_bytes(path: str, *, named: bool) -> bytes:
 
     here = os.path.dirname(os.path.abspath(path))
     if not named and os.path.dirname(real_path(path)) != real_path(here):
-        raise ConfigUnreadable(path=path, reason="it is a link to another folder; --config names any file")
+        raise errors.ConfigUnreadable(path=path, reason="it is a link to another folder; --config names any file")
     wait = 0 if named else getattr(os, "O_NONBLOCK", 0)
     with open(path, "rb", opener=lambda name, flags: os.open(name, flags | wait)) as file:
         if not (named or S_ISREG(os.fstat(file.fileno()).st_mode)):
-            raise ConfigUnreadable(path=path, reason="it is no regular file")
+            raise errors.ConfigUnreadable(path=path, reason="it is no regular file")
         data = file.read(MAX_FILE_BYTES + 1)
     if len(data) > MAX_FILE_BYTES:
-        raise ConfigUnreadable(path=path, reason=f"it is larger than {MAX_FILE_BYTES >> 20} MB")
+        raise errors.ConfigUnreadable(path=path, reason=f"it is larger than {MAX_FILE_BYTES >> 20} MB")
     return data
 
 
@@ -447,20 +447,20 @@ def parse_config(data: bytes, path: str, *, whole: bool = False) -> dict[str, An
         found: dict[str, Any] = {}
         for name, value in pairs:
             if name in found:
-                raise ConfigUnreadable(path=path, reason=f"{name} stands there twice")
+                raise errors.ConfigUnreadable(path=path, reason=f"{name} stands there twice")
             found[name] = value
         return found
 
     try:
         found = json.loads(data.decode("utf-8-sig"), object_pairs_hook=distinct if whole else None)
     except UnicodeDecodeError as exc:
-        raise ConfigUnreadable(path=path, reason=f"byte {exc.start} is not UTF-8") from exc
+        raise errors.ConfigUnreadable(path=path, reason=f"byte {exc.start} is not UTF-8") from exc
     except json.JSONDecodeError as exc:
-        raise ConfigUnreadable(path=path, reason=f"line {exc.lineno}, column {exc.colno}: {exc.msg}") from exc
+        raise errors.ConfigUnreadable(path=path, reason=f"line {exc.lineno}, column {exc.colno}: {exc.msg}") from exc
     except (ValueError, RecursionError) as exc:
-        raise ConfigUnreadable(path=path, reason="it is not usable as JSON") from exc
+        raise errors.ConfigUnreadable(path=path, reason="it is not usable as JSON") from exc
     if not isinstance(found, dict):
-        raise ConfigUnreadable(path=path, reason="it must hold one JSON object")
+        raise errors.ConfigUnreadable(path=path, reason="it must hold one JSON object")
     return found
 
 
@@ -497,7 +497,7 @@ def load_config(path: str | os.PathLike[str] | None = None, *, strict: bool = Fa
         return MemoryConfig()
     try:
         loaded = read_config(path)
-    except ConfigUnreadable as exc:
+    except errors.ConfigUnreadable as exc:
         if strict:
             raise ValidationError(f"Config validation failed: {exc.message}") from exc
         return MemoryConfig()

@@ -9,6 +9,7 @@ import pytest
 import memctl
 from memctl import errors
 from memctl.cli import load
+from memctl.errors import kinds
 from memctl.ops import commands
 from memctl.ops.start.docs import TOPICS, find_topic, pages
 from support import ok, run
@@ -76,8 +77,8 @@ def test_what_is_no_topic_is_an_error() -> None:
 
 
 def all_errors() -> list[type[errors.MemctlError]]:
-    kinds = [kind for kind in vars(errors).values() if isinstance(kind, type)]
-    return [kind for kind in kinds if issubclass(kind, errors.MemctlError)]
+    classes = [kind for kind in vars(kinds).values() if isinstance(kind, type)]
+    return [kind for kind in classes if issubclass(kind, errors.MemctlError)]
 
 
 def test_messages_name_no_file_that_is_not_installed() -> None:

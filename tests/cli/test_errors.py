@@ -19,6 +19,7 @@ from memctl.annotations import Annotated, Any
 from memctl.cli import run as run_cli
 from memctl.cli.output import Console
 from memctl.context import Context
+from memctl.errors import kinds
 from memctl.operation import READ, Arg
 from support import Made, ok, run, spawn
 
@@ -131,7 +132,7 @@ def test_the_error_says_the_exit_code(command: Command, error: errors.MemctlErro
 
 
 def test_every_error_has_words_and_a_slug_of_its_own() -> None:
-    classes = [c for c in vars(errors).values() if isinstance(c, type) and issubclass(c, errors.MemctlError)]
+    classes = [c for c in vars(kinds).values() if isinstance(c, type) and issubclass(c, errors.MemctlError)]
     assert len({errors.slug_of(c) for c in classes}) == len(classes)
     assert {c.exit_code for c in classes} <= {1, 2}
     assert all(c.__doc__ for c in classes)

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memctl.annotations import Annotated, Any
-from memctl.cli import load, parser
+from memctl.cli import grammar, load, parser
 from memctl.errors import MemctlError
 from memctl.names import Tier
 from memctl.operation import READ, Arg, Result, operation
@@ -261,3 +261,34 @@ def test_any_command_line_parses_or_says_why(argv: list[str]) -> None:
 
 def test_a_word_that_says_what_to_do_is_named_when_it_is_missing() -> None:
     assert "ACTION is missing: list, show, release, purge" in run("quarantine").notes
+
+
+@given(st.sampled_from([sample, many, load("search"), load("hook"), load("mount")]), st.lists(WORDS, max_size=6))
+def test_a_plain_line_means_what_argparse_makes_of_it(op: Any, argv: list[str]) -> None:
+    params = [param for param in op.params() if param.arg.cli]
+    plain, read = parser.Given(), parser.Given()
+    if parser.read_plainly(params, argv, plain):
+        assert grammar.read(op.name, params, argv, read) == []
+        assert vars(plain) == vars(read)
+    else:
+        assert vars(plain) == {}
+
+
+@pytest.mark.parametrize(
+    ("argv", "is_plain"),
+    [
+        (["q", "--db", "d", "-k", "5", "--loud", "--json"], True),
+        (["q", "-"], True),
+        ([], True),
+        (["q", "-k5"], False),
+        (["q", "--tags", "a"], False),
+        (["q", "-k", "-5"], False),
+        (["q", "-k", "5", "-k", "6"], False),
+        (["q", "p", "r"], False),
+        (["q", "--"], False),
+        (["q", "--title", ""], False),
+    ],
+)
+def test_what_is_plain(argv: list[str], is_plain: bool) -> None:
+    params = [param for param in sample.params() if param.arg.cli]
+    assert parser.read_plainly(params, argv, parser.Given()) is is_plain

@@ -36,10 +36,9 @@ OURS = {
     "memctl.ops.recall.search",
     "memctl.retrieve", "memctl.retrieve.candidates", "memctl.retrieve.find", "memctl.retrieve.ranking",
     "memctl.store",
-    "memctl.store.connect", "memctl.store.database", "memctl.store.filters", "memctl.store.search.fts",
+    "memctl.store.connect", "memctl.store.database", "memctl.store.filters",
     "memctl.store.search", "memctl.ops.recall", "memctl.reading",
     "memctl.text.block",
-    "memctl.store.migrate", "memctl.store.safety", "memctl.store.schema",
     "memctl.store.search.index", "memctl.text", "memctl.text.clean",
     "memctl.store.search.origins", "memctl.text.source_trust",
     "memctl.text.block.excerpt", "memctl.text.contents", "memctl.text.query",
@@ -74,7 +73,8 @@ def test_search() -> None:
         for n in range(12)
     )
     ok("import", stdin="\n".join(turns))
-    assert imported("search", "how are tokens rotated?") - PYTHON - ARGPARSE - SQLITE - OURS == set()
+    assert imported("search", "how are tokens rotated?") - PYTHON - SQLITE - OURS == set()
+    assert imported("search", "how are tokens rotated?", "-n", "3") & (ARGPARSE | {"memctl.errors.kinds"}) == set()
 
 
 #: What `memctl hook` imports beyond `memctl search`: at a prompt that nothing answers, and at one that is answered.
@@ -96,7 +96,7 @@ TELLING = HOOK | {
 def test_hook() -> None:
     ok("init")
     ok("remember", "Tokens are rotated every hour.")
-    base = PYTHON | ARGPARSE | SQLITE | OURS
+    base = PYTHON | RE | SQLITE | OURS
     hook = ("hook", "--client", "claude", "prompt")
     chatter = imported(*hook, stdin='{"prompt": "thanks, go on"}')
     assert chatter - base - HOOK == set()
@@ -114,7 +114,7 @@ def test_help_imports_no_operation() -> None:
 
 def test_version() -> None:
     modules = imported("--version")
-    assert modules - PYTHON - ARGPARSE <= OURS
+    assert modules - PYTHON <= OURS
     assert not any(name.startswith(("memctl.ops.", "memctl.store", "memctl.retrieve", "sqlite3")) for name in modules)
 
 

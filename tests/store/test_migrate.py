@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from memctl import errors
+from memctl import errors, ids
 from memctl.store import connect, migrate, schema
 from memctl.store.connect import open_read, open_write
 from memctl.store.database import Database
@@ -135,6 +135,15 @@ def test_migration_numbers_are_in_order_and_named() -> None:
     assert len({m.name for m in migrate.MIGRATIONS}) == len(migrate.MIGRATIONS)
     assert migrate.MIGRATIONS[-1].number == connect.MIGRATION
     assert str(schema.SCHEMA_VERSION) == connect.SCHEMA_VERSION
+
+
+def test_the_triggers_of_a_new_store_are_known_by_their_hash(tmp_path: Path) -> None:
+    path = str(tmp_path / "m.db")
+    connect.open_write(path, create=True).close()
+    db = connect.open_read(path)
+    held = [sql for (sql,) in db.rows("SELECT sql FROM sqlite_master WHERE type = 'trigger' ORDER BY name")]
+    db.close()
+    assert ids.bytes_hash("\n".join(held).encode()) == connect.TRIGGERS_HASH
 
 
 @pytest.mark.parametrize("number", [step.number for step in migrate.MIGRATIONS])

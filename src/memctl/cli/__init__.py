@@ -3,11 +3,11 @@
 import sys
 from collections.abc import Callable, Sequence
 
+from memctl import errors
 from memctl.annotations import TYPE_CHECKING, Any
 from memctl.cli import parser
 from memctl.cli.output import Console, PipeClosed
 from memctl.context import Context
-from memctl.errors import GuardFailed, MemctlError, UnknownCommand, UsageError
 from memctl.operation import Operation
 from memctl.ops import ALIASES, MEANT, TABLE, commands
 
@@ -65,17 +65,17 @@ def _run_guard(rest: Sequence[str], given: parser.Given, console: Console, argv:
     """The guard of a client's shell: whatever keeps it from judging a call stops the call."""
     try:
         return _run("hooks", rest, given, console, argv)
-    except GuardFailed:
+    except errors.GuardFailed:
         raise
-    except MemctlError as exc:
-        raise GuardFailed(reason=exc.message) from exc
+    except errors.MemctlError as exc:
+        raise errors.GuardFailed(reason=exc.message) from exc
 
 
 def _run(name: str, rest: Sequence[str], given: parser.Given, console: Console, argv: list[str]) -> int:
     try:
         op = load(name)
         values = parser.parse(op, rest, given)
-    except UsageError as exc:
+    except errors.UsageError as exc:
         meant = load(near) if (near := _nearest(name)) in TABLE else None
         if (
             meant and meant.takes_input and not any(param.positional for param in meant.params())
@@ -113,7 +113,7 @@ def _manual(words: Sequence[str], console: Console) -> int:
     from memctl.cli import manual
 
     if len(words) > 1:
-        raise UsageError("help --man takes one command", command="help")
+        raise errors.UsageError("help --man takes one command", command="help")
     console.text(manual.manual(load(words[0])) if words else manual.overview(), verbatim=True)
     return 0
 
@@ -123,7 +123,7 @@ def load(name: str) -> Operation:
     near = _nearest(name)
     if near == ALIASES.get(name, name):
         return TABLE[near].load(near)
-    raise UnknownCommand(name=name, guess=f"; did you mean '{near}'?" if near else "")
+    raise errors.UnknownCommand(name=name, guess=f"; did you mean '{near}'?" if near else "")
 
 
 def _nearest(name: str) -> str:
@@ -179,7 +179,7 @@ def _call(op: Operation, values: dict[str, Any], given: parser.Given, console: C
     except BaseException as exc:
         if op.takes_input and op.takes_input(values):
             _keep_input(op, ctx, argv, exc)
-        if op.silent and isinstance(exc, Exception) and not isinstance(exc, UsageError):
+        if op.silent and isinstance(exc, Exception) and not isinstance(exc, errors.UsageError):
             console.abandon()
             return 0
         raise
@@ -217,9 +217,9 @@ def _report(exc: Exception, argv: list[str], console: Console) -> int:
 
     try:
         console.finish()
-    except (PipeClosed, MemctlError):
+    except (PipeClosed, errors.MemctlError):
         console.abandon()
-    if isinstance(exc, MemctlError):
+    if isinstance(exc, errors.MemctlError):
         error, code = exc.as_dict(), exc.exit_code
     else:
         command = " ".join(["memctl", *(_shape_of_word(word, place) for place, word in enumerate(argv))])

@@ -15,7 +15,7 @@ from fnmatch import fnmatchcase
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple, get_args
 
-from memctl.errors import SettingInvalid
+from memctl import errors
 from memctl.names import FindingKind, PolicyAction
 from memctl.policy.rule import Hit, Rule, lazy_regex, parse_regex
 
@@ -189,8 +189,8 @@ def _parts(parsed: Any) -> Iterator[tuple[str, Any]]:
                 stack += one
 
 
-def _wrong(where: str, message: str) -> SettingInvalid:
-    return SettingInvalid(origin="config.json", message=f"{where}: {message}")
+def _wrong(where: str, message: str) -> errors.SettingInvalid:
+    return errors.SettingInvalid(origin="config.json", message=f"{where}: {message}")
 
 
 @lru_cache(maxsize=8)

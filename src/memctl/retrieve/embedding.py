@@ -74,7 +74,7 @@ class Embedder(ABC):
             raise self.failed("its vectors are of different lengths")
         return found
 
-    def failed(self, reason: str) -> errors.EmbedderFailed:
+    def failed(self, reason: str) -> "errors.EmbedderFailed":
         """The error that says why this embedder cannot be used."""
         return errors.EmbedderFailed(embedder=self.where, reason=reason)
 
@@ -115,7 +115,7 @@ def is_this_machine(host: str) -> bool:
         return False
 
 
-def _invalid_spec(spec: str, what: str) -> errors.UsageError:
+def _invalid_spec(spec: str, what: str) -> "errors.UsageError":
     return errors.UsageError(f"'{spec}' is no embedder: {what}", command="embed")
 
 

@@ -24,6 +24,8 @@ MAX_VALUES = 32_000 if sqlite3.sqlite_version_info >= (3, 32) else 990
 BATCH = 500
 #: Pages of a file that a connection keeps, in KiB: SQLite's own 2 MB make a search read the same pages again.
 CACHE_KIB = 32_000
+#: Rows that are fetched at a time where they are not wanted all at once.
+_FETCHED = 64
 #: Findings of a sort that are cached; then the oldest of this sort are dropped. They take some 5 to 10 MB.
 MAX_CACHED = 50_000
 #: The share that is dropped at once is 1 / this: to drop much at a time would let one question wait for it.
@@ -149,9 +151,10 @@ class Database:
         """The rows of a query one by one, for many that are not wanted all at once."""
         given = 0
         try:
-            for row in self.conn.execute(sql, values):
-                yield row
-                given += 1
+            cursor = self.conn.execute(sql, values)
+            while some := cursor.fetchmany(_FETCHED):
+                yield from some
+                given += len(some)
         except FAILURES as exc:
             yield from islice(self._each_again(exc, sql, values), given, None)
 
@@ -395,25 +398,26 @@ def index_state(db: Database) -> str:
 
 #: What SQLite's messages say (Python 3.10 has no error codes): words, our error, and its fields, None for the message
 #: as its reason. The first one counts.
-_MESSAGES: "tuple[tuple[tuple[str, ...], type[errors.MemctlError], dict[str, object] | None], ...]" = (
-    (("too big",), errors.StoreOversized, None),
-    (("locked", "busy"), errors.StoreBusy, {"seconds": BUSY_SECONDS}),
-    (("readonly", "read-only"), errors.StoreReadOnly, None),
-    (("full", "disk i/o"), errors.StoreFull, {}),
-    (("not a database", "unsupported file format"), errors.NotADatabase, {"reason": "it is not an SQLite file"}),
-    (("unable to open",), errors.StoreReadOnly, {"reason": "the file or its folder cannot be opened"}),
+_MESSAGES: tuple[tuple[tuple[str, ...], str, dict[str, object] | None], ...] = (
+    (("too big",), "StoreOversized", None),
+    (("locked", "busy"), "StoreBusy", {"seconds": BUSY_SECONDS}),
+    (("readonly", "read-only"), "StoreReadOnly", None),
+    (("full", "disk i/o"), "StoreFull", {}),
+    (("not a database", "unsupported file format"), "NotADatabase", {"reason": "it is not an SQLite file"}),
+    (("unable to open",), "StoreReadOnly", {"reason": "the file or its folder cannot be opened"}),
 )
 #: The same of what is wrong in the file itself.
 _DAMAGED = ("malformed", "corrupt", "vtable constructor failed")
 
 
-def translate(exc: Exception, path: str) -> errors.MemctlError:
+def translate(exc: Exception, path: str) -> "errors.MemctlError":
     """Our error for one of FAILURES: it says in one sentence what is wrong, and what to do."""
     text = str(exc)
     if isinstance(exc, MemoryError):
         return errors.StoreOversized(path=path, reason="there is not enough memory")
-    for words, error, fields in _MESSAGES:
+    for words, name, fields in _MESSAGES:
         if any(word in text.lower() for word in words):
+            error: type[errors.MemctlError] = getattr(errors, name)
             return error(path=path, **({"reason": text} if fields is None else fields))
     if isinstance(exc, UnicodeDecodeError) or not text:  # Python 3.10 leaves out a message that it cannot decode
         return errors.StoreCorrupt(path=path, reason="what SQLite says of it is not UTF-8")

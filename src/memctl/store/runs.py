@@ -218,7 +218,7 @@ def _once(done: Undone) -> Undone:
     return done._replace(removed=removed, restored=restored, kept=list(dict.fromkeys(done.kept)))
 
 
-def final_error(run: Run) -> errors.RunFinal:
+def final_error(run: Run) -> "errors.RunFinal":
     """Why a run of which nothing is kept cannot be undone."""
     reason = "nothing is kept of what it changed"
     if run.summary:

@@ -11,8 +11,8 @@ SIDE_TABLES up to date with it, and run `scripts/docs`.
 
 import re
 
-from memctl.errors import TokenizerInvalid
-from memctl.store.filters import IS_PASSAGE
+from memctl import errors
+from memctl.store.filters import HASH_KEY, IS_PASSAGE
 from memctl.text.query import PAIRED, POINTS
 
 SCHEMA_VERSION = 2
@@ -136,9 +136,6 @@ CREATE INDEX IF NOT EXISTS idx_palace_domain ON memory_palace_locations(domain);
 CREATE INDEX IF NOT EXISTS idx_palace_room ON memory_palace_locations(domain, room);
 CREATE INDEX IF NOT EXISTS idx_corpus_mount ON corpus_hashes(mount_id);
 """
-
-# The whole hash would cost 80 bytes a row; 12 hex digits of it find the row, the query then compares the whole.
-HASH_KEY = "substr(content_hash, 8, 12)"
 
 SIDE_TABLES = f"""
 CREATE TABLE IF NOT EXISTS memctl_migrations (   -- which numbered migrations this file has had
@@ -541,7 +538,7 @@ def tokenizer(name: str | None) -> str:
         return DEFAULT_TOKENIZER
     text = FTS_TOKENIZER_PRESETS.get(name, name)
     if not re.fullmatch(r"[A-Za-z0-9_. -]+", text):
-        raise TokenizerInvalid(tokenizer=name)
+        raise errors.TokenizerInvalid(tokenizer=name)
     return text
 
 

@@ -8,9 +8,8 @@ What a turn holds is what policy left of it: callers go through `ingest.statemen
 import json
 from collections.abc import Iterable, Sequence
 
-from memctl import ids
+from memctl import errors, ids
 from memctl.annotations import Any, NamedTuple
-from memctl.errors import SessionInvalid
 from memctl.names import DEFAULT_SCOPE
 from memctl.store.database import Database
 from memctl.store.filters import Filters, utc_of
@@ -310,7 +309,7 @@ def link_sessions(db: Database, src_id: str, relation: str, dst_id: str) -> bool
             if link.relation in _ONE_WAY:
                 before.setdefault(link.src_id, set()).add(link.dst_id)
         if src_id == dst_id or (relation in _ONE_WAY and src_id in _reached(dst_id, before)):
-            raise SessionInvalid(reason=f"{src_id} {relation} {dst_id} would make a circle")
+            raise errors.SessionInvalid(reason=f"{src_id} {relation} {dst_id} would make a circle")
         db.run("INSERT INTO memory_session_links(src_id, rel, dst_id, created_at) VALUES (?, ?, ?, ?)",
                (src_id, relation, dst_id, ids.timestamp()))  # fmt: skip
     return True

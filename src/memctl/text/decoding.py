@@ -1,6 +1,6 @@
 """From bytes to text: byte order marks, UTF-16 and UTF-32, old encodings, damage, and what is no text at all."""
 
-from memctl.errors import DocumentUnreadable
+from memctl import errors
 
 #: How well-known binary files begin.
 _MAGIC: tuple[tuple[bytes, str], ...] = (
@@ -59,7 +59,7 @@ def decode(data: bytes, name: str) -> tuple[str, str, tuple[str, ...]]:
     """
     for magic, what in _MAGIC:
         if data.startswith(magic):
-            raise DocumentUnreadable(path=name, reason=f"it is {what}")
+            raise errors.DocumentUnreadable(path=name, reason=f"it is {what}")
     text, encoding, notes = _decoded(data, name)
     nuls = text.count("\0")
     if nuls:
@@ -93,7 +93,7 @@ def _decoded(data: bytes, name: str) -> tuple[str, str, tuple[str, ...]]:
     controls = len(sample) - len(sample.translate(None, _CONTROLS))
     many_nuls = controls > 0 and data.count(0) > max(2, len(data) // 100)
     if controls > max(2, len(sample) // 100) or controls * 3 > len(sample) or many_nuls:
-        raise DocumentUnreadable(path=name, reason="it is binary, not text")
+        raise errors.DocumentUnreadable(path=name, reason="it is binary, not text")
     return _not_utf8(data, name) if text is None else (text, "utf-8", ())
 
 
@@ -137,7 +137,7 @@ def _not_utf8(data: bytes, name: str) -> tuple[str, str, tuple[str, ...]]:
             return other
         if bad * 10 > len(data):
             reason = "it is not UTF-8, and no other encoding can be told; convert it, for example with iconv"
-            raise DocumentUnreadable(path=name, reason=reason)
+            raise errors.DocumentUnreadable(path=name, reason=reason)
     note = (
         f"{bad:,} {'byte was' if bad == 1 else 'bytes were'} not valid UTF-8 and "
         f"{'was' if bad == 1 else 'were'} replaced"

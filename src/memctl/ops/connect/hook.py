@@ -4,9 +4,9 @@ import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
+from memctl import errors
 from memctl.annotations import TYPE_CHECKING, Annotated
 from memctl.context import Context
-from memctl.errors import UsageError
 from memctl.names import PROMPTED, STARTED
 from memctl.operation import READ, WRITE, Access, Arg, PlainResult, operation
 
@@ -54,7 +54,7 @@ def hook(
     asked = known.client(client)
     name = dialects.event_name(asked, event)
     if not name:
-        raise UsageError(f"'{event}' is no event at which {asked.title} calls memctl", command="hook")
+        raise errors.UsageError(f"'{event}' is no event at which {asked.title} calls memctl", command="hook")
     with _ended_after(deadline):
         data = b"" if ctx.stdin is None else ctx.stdin.read(dialects.MOST_OF_EVENT + 1)
         return _answer(ctx, asked, dialects.read_event(name, data))

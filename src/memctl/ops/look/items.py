@@ -3,9 +3,9 @@
 import os
 from collections.abc import Iterator, Sequence
 
+from memctl import errors
 from memctl.annotations import TYPE_CHECKING, Annotated, Any, Literal
 from memctl.context import Context
-from memctl.errors import ArgumentInvalid
 from memctl.operation import READ, Arg, Fields, Result, operation
 from memctl.parameters import Passages, ReadRequest, Source
 from memctl.reading.request import looking_back, read_filters, said_where
@@ -411,15 +411,16 @@ def read(
     as a use.
     """
     from memctl.reading import delivery
+    from memctl.reading.selection import whole_id
     from memctl.store.documents import passages
     from memctl.store.items import attributes, items
 
     wanted = list(dict.fromkeys(word.strip() for word in ids if word.strip()))
     if not wanted:
-        raise ArgumentInvalid(name="ids", message="No ids provided")
+        raise errors.ArgumentInvalid(name="ids", message="No ids provided")
     if len(wanted) > MAX_READ:
-        raise ArgumentInvalid(name="ids", message=f"at most {MAX_READ} at once, not {len(wanted)}")
-    whole = dict.fromkeys(items.expand_id(ctx.db, word) for word in wanted)
+        raise errors.ArgumentInvalid(name="ids", message=f"at most {MAX_READ} at once, not {len(wanted)}")
+    whole = dict.fromkeys(whole_id(ctx, word) for word in wanted)
     found = items.get_many(ctx.db, whole)
     if workspace is not None:
         view = ctx.workspace(workspace)

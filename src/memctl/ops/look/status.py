@@ -3,10 +3,9 @@
 import os
 from collections.abc import Iterator, Sequence
 
-from memctl import ids
+from memctl import errors, ids
 from memctl.annotations import TYPE_CHECKING, Annotated, Any
 from memctl.context import Context
-from memctl.errors import MemctlError
 from memctl.operation import READ, Arg, Fields, PlainResult, Result, operation
 from memctl.parameters import Passages, ReadIn, ReadRequest, Source, seen_through
 from memctl.store.filters import Filters
@@ -74,7 +73,7 @@ def status(
     )  # fmt: skip
     try:
         _ = ctx.config if ctx.config_path else None
-    except MemctlError as exc:  # whoever needs it fails; here it is only told
+    except errors.MemctlError as exc:  # whoever needs it fails; here it is only told
         ctx.warn(str(exc))
     scans = [events.last_time(ctx.db, ["memory_inspect", "sync"]), *(folder.get("last_sync_at") for folder in folders)]
     data |= {key: found[key] for key in keys} | {

@@ -14,8 +14,7 @@ from memctl.annotations import Any, NamedTuple
 from memctl.names import VALIDATIONS
 from memctl.store.connect import check_triggers
 from memctl.store.database import BATCH, MAX_VALUES, Database
-from memctl.store.filters import Filters
-from memctl.store.schema import HASH_KEY
+from memctl.store.filters import HASH_KEY, Filters
 from memctl.types import MemoryItem, MemoryProvenance
 
 COLUMNS = (
