@@ -104,6 +104,12 @@ def test_aider_sessions_are_kept_apart() -> None:
     assert {turn.session[:25] for turn in turns} == {"aider 2026-11-20 16:15:37", "aider 2026-11-21 09:00:00"}
 
 
+@pytest.mark.parametrize("mark", ["#", "####", "#### "])
+def test_a_line_of_aider_that_is_still_being_written_waits(mark: str) -> None:
+    text = f"# aider chat started at 2026-11-20 16:15:37\n\n#### Why?\n{mark}"
+    assert said(list(transcript.of_bytes(text.encode()).turns())) == [("user", "Why?")]
+
+
 def test_a_heading_in_an_answer_of_aider_is_no_prompt() -> None:
     text = (
         "# aider chat started at 2026-11-20 16:15:37\n\n#### How do we log in?  \n####   \n#### Tell me.  \n\n"
@@ -167,6 +173,26 @@ def test_lines_that_are_none_cost_nothing_else(name: str) -> None:
     turns = list(found.turns())
     assert said(turns) == said(read(name))
     assert found.bad >= len(lines) // 2
+
+
+@pytest.mark.parametrize("name", ["claude.jsonl", "codex.jsonl", "gemini.jsonl", "qwen.jsonl", "copilot.jsonl"])
+@pytest.mark.parametrize(
+    "before",
+    [b'{"type": "user", "mess\n' * 60, b"\n" * 60, b"{}\n" * 60, b'{"$set": 5}\n', b'{"a": "%s"}\n' % (b"x" * 2**21)],
+    ids=["broken", "blank", "unknown", "another client's", "longer than what is looked at"],
+)  # fmt: skip
+def test_whose_lines_they_are_may_show_late(name: str, before: bytes) -> None:
+    whole = (SAMPLES / name).read_bytes()
+    for form in ("", name.removesuffix(".jsonl")):
+        assert said(list(transcript.of_bytes(before + whole, form=form).turns())) == said(read(name))
+
+
+@pytest.mark.parametrize("before", ['{"role": "user", "cont\n', "[1, 2]\n", "[" * 3000 + "\n"])
+def test_a_first_line_that_is_broken_makes_no_document_of_lines(before: str) -> None:
+    lines = '{"role": "user", "content": "Why?"}\n{"role": "assistant", "content": "So."}\n'
+    found = transcript.of_bytes((before + lines).encode(), session="s")
+    assert said(list(found.turns())) == [("user", "Why?"), ("assistant", "So.")]
+    assert found.bad == 1
 
 
 def test_a_document_that_breaks_off_keeps_its_whole_messages() -> None:

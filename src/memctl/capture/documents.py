@@ -22,6 +22,8 @@ _UNSAID = frozenset(("system", "tool"))
 _STARTED = re.compile(r"^# aider chat started at (\d{4}-\d\d-\d\d \d\d:\d\d:\d\d)[ \t]*$", re.MULTILINE)
 _APPLIED = "> Applied edit to "
 _HEADING, _PROMPT = re.compile(r"#### "), re.compile(r"^#### .* {2}\r?$", re.MULTILINE)
+#: A mark at the end, of a line that is still being written.
+_UNFINISHED = re.compile(r"^#{1,4} ?\Z", re.MULTILINE)
 
 
 def loaded(text: str) -> tuple[Any, bool]:
@@ -158,6 +160,7 @@ def aider(text: str, talk_of: TalkOf) -> str:
     aider ends the lines of a prompt with two blanks; where any does, a heading `####` of an answer is no prompt.
     """
     prompt = _PROMPT if _PROMPT.search(text) else _HEADING
+    text = _UNFINISHED.sub("", text)
     starts = list(_STARTED.finditer(text))
     for number, one in enumerate(starts):
         end = starts[number + 1].start() if number + 1 < len(starts) else len(text)

@@ -19,9 +19,11 @@ if TYPE_CHECKING:
 
 #: Bytes of a line, and of a document that is read whole.
 MOST_OF_LINE, MOST_OF_DOCUMENT = 32 << 20, 256 << 20
-#: Lines that are looked at to see whose they are.
+#: Lines of a known form that say whose a file is, and bytes in which they are looked for.
 _SNIFFED = 50
 _SNIFFED_BYTES = 1 << 20
+#: Bytes that a line counts at most for that: one may hold a picture.
+_COUNTED = 1 << 16
 #: Conversations that are kept apart in one file; lines of more than these are read as one. Characters of a name.
 _MOST_TALKS, _LONGEST_NAME = 500, 200
 #: The names by which a form is asked for, and other words for them.
@@ -64,16 +66,14 @@ class Transcript:
             yield from self._read()
 
     def _read(self) -> Iterator[Turn]:
-        head = self._data.read(_SNIFFED_BYTES)
+        found, whole = _sniff(self._data)
         self._data.seek(0)
-        found = _line_form(head)
-        whole = _begins_document(head) and found in ("", "generic")
-        if self.form in lines.FORMS and not whole:
-            yield from self._of_lines(self.form)
-        elif found and not whole and self.form not in ("text", "aider"):
-            yield from self._of_lines(found)
+        whole = whole and found in ("", "generic")
+        of_lines = self.form if self.form in lines.FORMS else found
+        if of_lines and not whole and self.form not in ("text", "aider"):
+            yield from self._of_lines(of_lines)
         else:
-            yield from self._of_document(is_json=whole)
+            yield from self._of_document(is_json=whole, of_lines=of_lines)
 
     def _of_lines(self, form: str) -> Iterator[Turn]:
         self.form = form
@@ -97,12 +97,16 @@ class Transcript:
                 yield from talk.turns()
         yield from self._rest()
 
-    def _of_document(self, *, is_json: bool) -> Iterator[Turn]:
+    def _of_document(self, *, is_json: bool, of_lines: str) -> Iterator[Turn]:
         text = self._data.read(MOST_OF_DOCUMENT).decode("utf-8-sig", "replace")
         if is_json:
             value, whole = documents.loaded(text)
-            self.bad += not whole
             self.form = documents.document(value, self._talk)
+            if of_lines and not whole and not (self.form and self._talks):  # only its first line is like a document
+                self._data.seek(0)
+                yield from self._of_lines(of_lines)
+                return
+            self.bad += not whole
         elif self.form == "aider" or "# aider chat started at " in text[:_SNIFFED_BYTES]:
             self.form = documents.aider(text, self._talk)
         else:
@@ -175,14 +179,19 @@ def _object(line: bytes) -> lines.Record | None:
     return value if isinstance(value, dict) else None
 
 
-def _line_form(head: bytes) -> str:
-    """Whose lines of JSON a file begins with; "" for none that are known."""
-    found = [record for line in head.split(b"\n", _SNIFFED)[:_SNIFFED] if (record := _object(line)) is not None]
-    forms = [form for form in map(lines.form_of, found) if form]
-    return next((form for form in forms if form != "generic"), "generic" if forms else "")
+def _sniff(data: "IO[bytes]") -> tuple[str, bool]:
+    """Whose lines of JSON a file holds, "" for none that are known; and whether its first line is a part of a document.
 
-
-def _begins_document(head: bytes) -> bool:
-    """Whether a text begins as JSON of which the first line is not the whole."""
-    text = head.removeprefix(b"\xef\xbb\xbf").strip()
-    return text[:1] == b"[" or (text[:1] == b"{" and (b"\n" not in text or _object(text.split(b"\n", 1)[0]) is None))
+    Most of the lines that show whose they are say it; what a client's own lines say goes before `generic`.
+    """
+    forms, first, read = list[str](), b"", 0
+    while len(forms) < _SNIFFED and read < _SNIFFED_BYTES and (line := data.readline(MOST_OF_LINE)):
+        read += min(len(line), _COUNTED)
+        bare = line.removeprefix(b"\xef\xbb\xbf").strip()
+        first = first or (line.removeprefix(b"\xef\xbb\xbf").lstrip() if bare else b"")
+        record = _object(bare) if bare.startswith(b"{") else None
+        if record and (form := lines.form_of(record)):
+            forms.append(form)
+    own = [form for form in forms if form != "generic"] or forms
+    part = first[:1] == b"[" or (first[:1] == b"{" and (first[-1:] != b"\n" or _object(first) is None))
+    return max(own, key=own.count, default=""), part
