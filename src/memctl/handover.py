@@ -64,6 +64,24 @@ class SessionScopes:
             return True
         return mine.kind != FOLDER and os.path.isdir(place) and project_of(place).scope == mine.scope
 
+    def elsewhere(self) -> bool:
+        """Whether a session went to another scope than that of this project."""
+        return bool({*self._known.values(), self.of("")} - {self.ctx.scope_named(DEFAULT_SCOPE)})
+
+
+def offer_past(ctx: Context, command: str) -> None:
+    """Say what was said before memory was there, and is still on the disk."""
+    from memctl.capture.found import transcripts_on_disk
+
+    scopes = SessionScopes(ctx)
+    found = transcripts_on_disk(ctx.environ, ctx.project.folder)
+    mine = [bool(one.folder) and scopes.is_here(one.folder) for one in found]
+    if past := sum(mine):
+        ctx.note(f"[{command}] {past} past session(s) of this project are still on disk: memctl capture takes them in.")
+    if others := len(mine) - past:
+        told = f"{others} transcript(s) of other folders are on disk"
+        ctx.note(f"[{command}] {told}: memctl capture --all-projects takes all in.")
+
 
 def take_in(ctx: Context, client: "Client", event: "Event") -> Taken | None:
     """Take in what was said since the last event; None where nothing is to be kept: no store, or not wanted."""

@@ -250,6 +250,29 @@ def test_setup_offers_what_was_said_before_and_folders_are_read() -> None:
     assert ok("capture", os.path.expanduser("~/.claude"), "--json").json()["turns"] == 0
 
 
+def test_the_first_run_offers_every_past_session(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    home(".claude/projects/x/s-1.jsonl", line("user", "Ours.", 1))
+    home(".claude/projects/y/s-2.jsonl", line("user", "Theirs.", 2).replace(os.getcwd(), str(tmp_path / "other")))
+    notes = run("setup", "claude").notes
+    assert notes.count("] 1 past session(s) of this project are still on disk: memctl capture takes them in.") == 1
+    assert notes.count("] 1 transcript(s) of other folders are on disk: memctl capture --all-projects takes all") == 1
+    (tmp_path / "new").mkdir()
+    monkeypatch.chdir(tmp_path / "new")
+    assert "[init] 2 transcript(s) of other folders are on disk" in run("init").notes
+    assert "transcript(s)" not in run("init").notes
+
+
+def test_what_is_proposed_in_another_scope_is_said_with_the_review_that_shows_it(tmp_path: Path) -> None:
+    text = line("user", "We use pnpm for all packages because npm hoists too much.", 1)
+    Path("t.jsonl").write_text(text.replace(os.getcwd(), str(tmp_path / "other")))
+    assert "; memctl review --all-scopes goes through them" in run("capture", "t.jsonl").notes
+    assert "pnpm" not in ok("review", "list").text
+    assert "pnpm" in ok("review", "list", "--all-scopes").text
+    Path("u.jsonl").write_text(text.replace("s-1", "s-3").replace("pnpm", "yarn").replace("0001", "0009"))
+    assert "; memctl review goes through them" in run("capture", "u.jsonl").notes
+    assert "yarn" in ok("review", "list").text
+
+
 def test_no_network_is_used(monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(*_: object, **__: object) -> None:
         raise AssertionError("a socket was made")

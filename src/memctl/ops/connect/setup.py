@@ -79,6 +79,7 @@ def setup(
     project that the client works in, or else your personal store, which is made if it is missing.
     """
     from memctl.clients.handshake import own_command, shake_hands
+    from memctl.handover import offer_past
 
     if listed:
         return _list(ctx)
@@ -96,8 +97,10 @@ def setup(
     lines = _lines(done, dry_run=dry_run)
     if dry_run or not done:
         return PlainResult(data, lines, verbatim=True, exit_code=code)
+    offered = False
     if scope == "user" and not store and not {"eco", "hooks"} & set(clients or ()):
-        init(ctx, personal=True)  # what a client uses where a project has no store of its own
+        # What a client uses where a project has no store of its own.
+        offered = init(ctx, personal=True).data["created"]
     answer = shake_hands(data["command"])
     data["server"] = answer
     if not answer["ok"]:
@@ -106,7 +109,8 @@ def setup(
         return PlainResult(data, lines, exit_code=1)
     lines.append(f"server: memctl {answer['version']} answers with {len(answer['tools'])} tools")
     _say_what_remains(ctx, [one for _, one in wirings if not (no_hooks and one.client.hooks)])
-    _offer_past(ctx)
+    if not offered:
+        offer_past(ctx, "setup")
     return PlainResult(data, lines, exit_code=code)
 
 
@@ -175,18 +179,6 @@ def _say_what_remains(ctx: Context, wirings: "list[Wiring]") -> None:
     for one in wirings:
         if one.client.note and any(edit.changed for edit in one.edits.values()):
             ctx.note(f"[setup] {one.client.note}")
-
-
-def _offer_past(ctx: Context) -> None:
-    """Say what was said before memory was there, and is still on the disk."""
-    from memctl.capture.found import transcripts_on_disk
-    from memctl.handover import SessionScopes
-
-    scopes = SessionScopes(ctx)
-    found = transcripts_on_disk(ctx.environ, ctx.project.folder)
-    past = sum(1 for one in found if one.folder and scopes.is_here(one.folder))
-    if past:
-        ctx.note(f"[setup] {past} past session(s) of this project are still on disk: memctl capture takes them in.")
 
 
 @operation(

@@ -255,7 +255,9 @@ def _write_rules(ctx: Context, answer: Exported) -> PlainResult:
     found = answer.for_models(binds)
     lines, count = list(rules_file(found)), len(found)
     ctx.note(
-        f"[export] {count} rule(s)" if count else "[export] Nothing binds here: no constraint, decision or pattern."
+        f"[export] {count} rule(s)"
+        if count
+        else "[export] Nothing binds here: no constraint, decision or pattern that is to stay."
     )
     return PlainResult({"status": "ok", "count": count, "rules": "\n".join(lines)}, lines)
 

@@ -71,6 +71,10 @@ def init(
     ignore = _write_new(os.path.join(folder, ".gitignore"), "*.db\n*.db-wal\n*.db-shm\n")
     _write_new(config, _config_text(tokenizer))
     _tell(ctx, folder, db, config, ignore if not exists else "", moved)
+    if not exists and path is None:
+        from memctl.handover import offer_past
+
+        offer_past(ctx, "init")
     data = {"status": "ok", "db_path": db, "config_path": config, "created": bool(moved) or not exists}
     # The line for `eval`. The personal store is never selected: it would be used where a project has its own, too.
     return PlainResult(data | ({"moved_to": moved} if moved else {}), [] if personal else [export_line(db)])

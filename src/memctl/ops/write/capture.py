@@ -99,12 +99,12 @@ def capture(
     moment = first_moment("--since", since)
     if piped:
         _take_pipe(ctx, taker, form, session, moment)
-        return _told(ctx, taker, acting.dry_run, {})
+        return _told(ctx, taker, scopes, acting.dry_run, {})
     look = partial(_take_files, ctx, taker, scopes, words, form, moment, all_projects=all_projects)
     others = look(None)
     if watch:
         _follow(ctx, taker, look, interval)
-    return _told(ctx, taker, acting.dry_run, others)
+    return _told(ctx, taker, scopes, acting.dry_run, others)
 
 
 def _follow(ctx: Context, taker: "Capture", look: "Callable[[set[str]], object]", interval: float) -> None:
@@ -190,7 +190,9 @@ def _take_files(
     return others
 
 
-def _told(ctx: Context, taker: "Capture", dry: bool, others: "dict[str, list[Found]]") -> PlainResult:
+def _told(
+    ctx: Context, taker: "Capture", scopes: "SessionScopes", dry: bool, others: "dict[str, list[Found]]"
+) -> PlainResult:
     taken = taker.taken
     elsewhere = sum(map(len, others.values()))
     would = "would be " if dry else ""
@@ -199,7 +201,8 @@ def _told(ctx: Context, taker: "Capture", dry: bool, others: "dict[str, list[Fou
         f"{taken.known} known, {taken.redacted} redacted, {taken.quarantined} quarantined, {taken.bad} bad line(s)"
     )
     if taken.made["candidates"]:
-        ctx.note(f"[capture] {taken.made['candidates']} statement(s) proposed; memctl review goes through them")
+        review = "memctl review --all-scopes" if scopes.elsewhere() else "memctl review"
+        ctx.note(f"[capture] {taken.made['candidates']} statement(s) proposed; {review} goes through them")
     if elsewhere:
         ctx.note(f"[capture] {elsewhere} transcript(s) of other folders are on disk; --all-projects takes them in, too")
     listed = list(taken.sessions.items())
