@@ -29,6 +29,7 @@ OTHERWISE = {
     'policy test "ignore all': (1, ""),
     "exit 1 on findings": (1, "finding(s)"),
     "embed --embedder ollama": (1, "Connection refused"),
+    "remote init postgresql": (1, "memctl: "),
     "doctor --client": (1, "Failures detected"),
     "grep '^failed'": (1, "Done"),
 }
@@ -45,7 +46,7 @@ BEFORE = {
 PROJECT = """
 set -e
 git init -q . && git config user.email a@b && git config user.name A
-mkdir -p docs/api src notes .cursor/rules ~/inbox ~/old-sessions ~/Sync ~/backup ~/.memctl ~/.config/fish/completions
+mkdir -p other docs/api src notes .cursor/rules ~/inbox ~/old-sessions ~/Sync ~/backup ~/.memctl
 printf '# Auth\\n\\nThe auth flow: tokens are rotated.\\n\\n## Gateway\\n\\nThe old gateway retries.\\n' > docs/auth.md
 printf '# Old\\n\\nThe index is old.\\n' > docs/old.md
 printf '# Ops\\n\\nTo deploy, run the release.\\n' > docs/ops.md
@@ -59,8 +60,8 @@ echo '{"question": "Why JWT?"}' > question
 echo '[{"prompt": "Why JWT?", "response": "It is stateless."}]' > chats.json
 echo '{"tool_name":"Bash","tool_input":{"command":"ls"}}' > call.json
 echo '{"session_id":"s1","hook_event_name":"SessionStart","source":"startup"}' > event.json
-(umask 077; echo 'a-token-of-forty-characters-or-about-so read-write ci' > ~/.memctl/tokens)
-git add -A; git commit -qm 'The release runs on Tuesdays.'
+(umask 077; echo 'a-token-of-forty-characters-or-about-so read-write' > ~/.memctl/tokens)
+mkdir -p ~/.config/fish/completions; git add -A; git commit -qm 'The release runs on Tuesdays.'
 for db in a.db project-a.db ~/other/.memory/memory.db ~/.rekal/memory.db; do
     mkdir -p "$(dirname "$db")"; memctl remember -q "In $(basename "$db") we keep notes." --db "$db"
 done
