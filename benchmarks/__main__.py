@@ -25,6 +25,7 @@ def chosen(house: House, args: argparse.Namespace) -> dict[str, Case]:
         "search": lambda: cases.search(house, args.runs, args.items // 2),
         "large": lambda: cases.large(house, args.large, max(1, args.runs // 2)),
         "everyday": lambda: _everyday(house, args.large // 2, max(1, args.runs // 2)),
+        "sessions": lambda: _sessions(house, args.sessions),
         "vectors": lambda: _vectors(house, args.items // 2),
         "mcp": lambda: _server(house, args.items // 2, max(1, args.runs // 4), args.items // 2),
     }
@@ -38,6 +39,12 @@ def _everyday(house: House, count: int, runs: int) -> Iterator[Row]:
     from benchmarks import everyday
 
     return everyday.measure(house, count, runs)
+
+
+def _sessions(house: House, count: int) -> Iterator[Row]:
+    from benchmarks import sessions
+
+    return sessions.measure(house, count)
 
 
 def _vectors(house: House, count: int) -> Iterator[Row]:
@@ -77,8 +84,9 @@ def table(args: argparse.Namespace) -> Iterator[str]:
 def write(lines: list[str]) -> None:
     """Put the table into benchmarks/README.md, in the place of the one that is there."""
     page = Path(__file__).with_name("README.md")
-    head, mark, _ = page.read_text(encoding="utf-8").partition("## Figures\n")
-    page.write_text(head + mark + "\n" + "\n".join(lines) + "\n", encoding="utf-8")
+    head, mark, rest = page.read_text(encoding="utf-8").partition("## Figures\n")
+    _, following, after = rest.partition("\n## ")
+    page.write_text(head + mark + "\n" + "\n".join(lines) + "\n" + following + after, encoding="utf-8")
 
 
 def main() -> int:
@@ -89,6 +97,7 @@ def main() -> int:
     parser.add_argument("--items", type=int, default=20_000, help="items to import; half as many to search in")
     parser.add_argument("--against", metavar="VERSION", help="measure sync beside this version of the original memctl")
     parser.add_argument("--large", type=int, default=200_000, metavar="N", help="items of the large store")
+    parser.add_argument("--sessions", type=int, default=1000, metavar="N", help="conversations to take in")
     parser.add_argument("--judged", metavar="FOLDER", help="a judged collection, or a folder of them")
     parser.add_argument("--write", action="store_true", help="put the table into benchmarks/README.md as well")
     args = parser.parse_args()

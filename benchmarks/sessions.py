@@ -1,20 +1,18 @@
-"""Whether a decision that was said in one of a thousand conversations comes back for a question in other words.
-
-    python -m benchmarks.sessions [--sessions 1000] [--turns 200]
+"""What conversations cost, and whether a decision of one in a thousand comes back for a question in other words.
 
 Writes made-up transcripts of Claude Code with the decisions of `decisions.txt` in them, each in a session of its own
 among others, takes them in with `memctl capture`, and asks for each decision: does it stand in the first three?
 """
 
-import argparse
 import json
-import os
 import random
-import resource
-import tempfile
-import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
+
+from benchmarks.cases import Row
+from benchmarks.house import House
+from benchmarks.measure import check, spawn
 
 PLANTED = Path(__file__).parent / "decisions.txt"
 #: What is said around them; {n} makes it another one each time.
@@ -55,10 +53,10 @@ def planted() -> list[Planted]:
 def write_sessions(folder: Path, count: int, turns: int) -> None:
     """The transcripts; deterministic."""
     chosen = random.Random(7)
-    decisions = planted()
+    decisions = planted()[:count]
     places = dict(zip(chosen.sample(range(count), len(decisions)), decisions, strict=True))
     for number in range(count):
-        lines, named = [], f"{number:08d}-0000-4000-8000-000000000000"
+        said = []
         for turn in range(turns):
             user = turn % 2 == 0
             text = chosen.choice(_ASKED if user else _ANSWERED).format(n=chosen.randrange(10_000))
@@ -66,51 +64,62 @@ def write_sessions(folder: Path, count: int, turns: int) -> None:
                 text = chosen.choice(_OTHERS).format(n=chosen.randrange(10_000))
             if user and number in places and turn // 2 in (turns // 4, turns // 4 + 1):
                 text = places[number].asked if turn // 2 == turns // 4 else places[number].decision
-            moment = f"2026-{1 + number * 9 // count:02d}-{1 + turn % 28:02d}T10:{turn // 60:02d}:{turn % 60:02d}.000Z"
-            lines.append(json.dumps({
-                "type": "user" if user else "assistant", "isSidechain": False,
-                "uuid": f"{number:08d}-{turn:04d}-4000-8000-0", "sessionId": named, "timestamp": moment,
-                "cwd": "/home/me/proj",
-                "message": {"role": "user" if user else "assistant",
-                            "content": text if user else [{"type": "text", "text": text}]},
-            }))  # fmt: skip
-        (folder / f"{named}.jsonl").write_text("\n".join(lines) + "\n", encoding="utf-8")
+            said.append(text)
+        write_session(folder, number, said, f"2026-{1 + number * 9 // count:02d}")
 
 
-def main() -> None:
-    """Print the figures."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--sessions", type=int, default=1000)
-    parser.add_argument("--turns", type=int, default=200)
-    args = parser.parse_args()
-    with tempfile.TemporaryDirectory() as scratch:
-        os.environ |= {"HOME": scratch, "XDG_STATE_HOME": f"{scratch}/state", "MEMCTL_DB": f"{scratch}/m.db"}
-        from memctl.context import open_context
-        from memctl.ops.recall.search import search
-        from memctl.ops.write.capture import capture
-        from memctl.store import open_read
-        from memctl.store.items.items import get_many
-
-        folder = Path(scratch) / "transcripts"
-        folder.mkdir()
-        write_sessions(folder, args.sessions, args.turns)
-        start = time.process_time()
-        with open_context(db=f"{scratch}/m.db") as ctx:
-            done = capture(ctx, [str(path) for path in sorted(folder.iterdir())], scope="project").as_dict()
-        seconds = time.process_time() - start
-        first, db = 0, open_read(f"{scratch}/m.db")
-        with open_context(db=f"{scratch}/m.db") as ctx:
-            for _, decision, question in planted():
-                hits = get_many(db, [hit["id"] for hit in search(ctx, question, limit=3).as_json()])
-                there = any(decision in hit.content for hit in hits)
-                first += there
-                if not there:
-                    print(f"missed: {question}  ({decision})")
-        memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-        print(f"{done['sessions']} sessions, {done['turns']} turns, {done['candidates']} candidates")
-        print(f"{seconds:.1f} s of CPU, {memory:.0f} MB")
-        print(f"{first} of {len(planted())} decisions stand in the first three")
+def write_session(folder: Path, number: int, said: list[str], month: str) -> Path:
+    """A transcript of Claude Code: prompts and answers by turns."""
+    named = f"{number:08d}-0000-4000-8000-000000000000"
+    lines = []
+    for turn, text in enumerate(said):
+        role = "assistant" if turn % 2 else "user"
+        lines.append(json.dumps({
+            "type": role, "isSidechain": False, "uuid": f"{number:08d}-{turn:04d}-4000-8000-0", "sessionId": named,
+            "timestamp": f"{month}-{1 + turn % 28:02d}T10:{turn // 60 % 60:02d}:{turn % 60:02d}.000Z",
+            "cwd": "/home/me/proj",
+            "message": {"role": role, "content": [{"type": "text", "text": text}] if turn % 2 else text},
+        }))  # fmt: skip
+    path = folder / f"{named}.jsonl"
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return path
 
 
-if __name__ == "__main__":
-    main()
+def measure(house: House, count: int, turns: int = 200) -> Iterator[Row]:
+    """`count` sessions of so many turns, the questions about them, and sessions of 5,000 lines."""
+    folder, db = house.folder / "transcripts", house.store("sessions")
+    folder.mkdir()
+    write_sessions(folder, count, turns)
+    command = house.command("capture", str(folder), "--scope", "project", "--db", db, "-q")
+    cost = check(spawn(command, house.env), "capture")
+    limit = "≤ 120 s, ≤ 200 MB for 1,000"
+    yield Row(f"{count:,} sessions of {turns} turns: capture", f"{cost.cpu:.1f} s CPU", f"{cost.peak >> 20} MB", limit)
+    again = check(spawn(command, house.env), "capture")
+    yield Row(f"{count:,} sessions: capture again, nothing new", f"{again.cpu:.2f} s CPU")
+    every = planted()[:count]
+    found = first_three(db, every)
+    yield Row("decisions among the first three, asked in other words", f"{found} of {len(every)}", "", "≥ 80 %")
+    plain = [(_ANSWERED if n % 2 else _ASKED)[n % 9].format(n=n) for n in range(5000)]
+    decided = [f"Noted, job {n}." if n % 2 else f"We decided to use tool{n} for job{n}." for n in range(5000)]
+    for number, (what, said) in enumerate((("", plain), (", each prompt decides something", decided))):
+        path = write_session(house.folder, number, said, "2026-10")
+        one = house.command("capture", str(path), "--db", house.store(f"session{number}"), "-q")
+        first, again = check(spawn(one, house.env), "capture"), check(spawn(one, house.env), "capture")
+        again_took = f"again {again.cpu * 1000:.0f} ms"
+        yield Row(f"a session of 5,000 lines{what}", f"{first.cpu:.2f} s CPU", again_took, "≤ 2 s, again ≤ 100 ms")
+
+
+def first_three(db: str, every: list[Planted]) -> int:
+    """Of how many decisions the question finds one of the first three statements."""
+    from memctl.context import open_context
+    from memctl.ops.recall.search import search
+    from memctl.store import open_read
+    from memctl.store.items.items import get_many
+
+    found, stored = 0, open_read(db)
+    with open_context(db=db) as ctx:
+        for one in every:
+            hits = get_many(stored, [hit["id"] for hit in search(ctx, one.question, limit=3).as_json()])
+            found += any(one.decision in hit.content for hit in hits)
+    stored.close()
+    return found

@@ -10,7 +10,7 @@ import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from memctl import state
+from memctl import errors, state
 from memctl.annotations import TYPE_CHECKING
 from memctl.paths import real_path
 
@@ -245,6 +245,13 @@ def placement_problem(path: str) -> str:
 
         return f"it belongs to another user (uid {stranger}); memctl trust {quote(path)} lets it be used all the same"
     return ""
+
+
+def check_placement(path: str) -> None:
+    """Raises StoreUnsafe for a store that nobody named and that must not be used where it stands."""
+    why, _, remedy = placement_problem(path).partition("; ")
+    if why:
+        raise errors.StoreUnsafe(path=path, what=why, remedy=remedy)
 
 
 def is_own(info: os.stat_result, environ: "Mapping[str, str] | None" = None) -> bool:

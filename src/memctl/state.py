@@ -2,6 +2,7 @@
 
 import os
 import stat
+from contextlib import suppress
 
 #: Bytes of a file of ours that are read at most.
 MOST = 8 << 20
@@ -54,6 +55,16 @@ def read(path: str) -> bytes:
         return b"".join(parts)
     finally:
         os.close(number)
+
+
+def sweep(path: str) -> None:
+    """Take away what writes that were killed left beside a file; whoever calls keeps others from writing it."""
+    import re
+
+    part = re.compile(re.escape(os.path.basename(path)) + r"(\.bak\.[0-9_]+(-\d+)?)?\.[0-9a-f]{8}\.part")
+    with suppress(OSError):
+        for name in filter(part.fullmatch, os.listdir(os.path.dirname(path))):
+            os.unlink(os.path.join(os.path.dirname(path), name))
 
 
 def write(path: str, data: bytes, mode: int = 0o600) -> None:

@@ -10,7 +10,8 @@ from typing import Any
 
 import pytest
 
-from stores import STORE
+from sessions import opencode_database
+from stores import STORE, stored
 from support import golden, ok, run
 
 SAMPLES = Path(__file__).resolve().parents[1] / "data" / "transcripts"
@@ -106,6 +107,19 @@ def test_policy_judges_each_turn_and_a_role_is_no_attack() -> None:
     assert TOKEN.encode() not in Path(STORE).read_bytes()
 
 
+def test_a_secret_that_is_divided_among_turns_is_blotted_out_of_each_and_of_what_is_learned() -> None:
+    Path("t.jsonl").write_text(
+        line("user", f"We decided to use the token {TOKEN[:22]}", 1) + line("user", TOKEN[22:], 2)
+        + line("assistant", f"It begins {TOKEN[:22]}", 3) + line("user", f"{TOKEN[22:]} it ends.", 4)
+        + "".join(line("user", f"Prompt {n} is about herd {n * n} and its meadow.", n) for n in range(5, 2000))
+        + line("user", TOKEN[:30], 2000) + line("user", TOKEN[30:], 2001)
+    )  # fmt: skip
+    assert ok("capture", "t.jsonl", "--json").json()["redacted"] == 5
+    shown = ok("session", "show", "s-1", "-n", "3000", "--json").text + str(stored(STORE))
+    assert shown.count("[REDACTED:github-token]") >= 6
+    assert [part for part in (TOKEN[:20], TOKEN[24:], TOKEN[30:]) if part in shown] == []
+
+
 def test_without_a_path_the_sessions_of_this_project_are_taken_in() -> None:
     home(".claude/projects/x/s-1.jsonl", line("user", "Ours.", 1))
     home(".claude/projects/x/s-1/subagents/agent-1.jsonl", line("user", "A sub-agent's.", 2))
@@ -180,18 +194,13 @@ def test_of_a_database_the_folder_of_a_session_counts_not_where_an_answer_went()
     """A session of another project stays out, and so does one that has no folder."""
     file = Path(os.path.expanduser("~/.local/share/opencode/opencode.db"))
     file.parent.mkdir(parents=True)
-    with closing(sqlite3.connect(file)) as db:
-        db.execute("CREATE TABLE session(id, parent_id, directory, time_created)")
-        db.execute("CREATE TABLE message(id, session_id, data, time_created)")
-        db.execute("CREATE TABLE part(id, message_id, session_id, data)")
-        for name, folder in (("mine", os.getcwd()), ("other", "/elsewhere"), ("nowhere", "")):
-            db.execute("INSERT INTO session VALUES (?, NULL, ?, 1)", (name, folder))
-            for role, about in (("user", {}), ("assistant", {"path": {"cwd": os.getcwd() if folder else ""}})):
-                data = json.dumps({"role": role, **about})
-                db.execute("INSERT INTO message VALUES (?, ?, ?, ?)", (name + role, name, data, len(role)))
-                said = json.dumps({"type": "text", "text": f"This is {name}."})
-                db.execute("INSERT INTO part VALUES (?, ?, ?, ?)", (name + role, name + role, name, said))
-        db.commit()
+    export = json.loads((SAMPLES / "opencode.json").read_text(encoding="utf-8"))
+    talks = []
+    for name, folder in (("mine", os.getcwd()), ("other", "/elsewhere"), ("nowhere", "")):
+        text = json.dumps(export["messages"]).replace("msg_1f", f"msg_{name}").replace("prt_1f", f"prt_{name}")
+        messages = json.loads(text.replace("/home/me/opencode/proj", os.getcwd() if folder else ""))
+        talks.append({"info": export["info"] | {"id": name, "directory": folder}, "messages": messages})
+    opencode_database(file, *talks)
     done = ok("capture", "--json").json()
     assert [one["session_id"] for one in done["captured"]] == ["mine"]
 

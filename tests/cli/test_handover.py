@@ -10,6 +10,7 @@ import pytest
 
 from memctl.text.block import markers
 from memctl.text.tokens import estimate_tokens
+from sessions import llm_database, opencode_database
 from stores import STORE, stored
 from support import golden, ok, run
 
@@ -203,12 +204,15 @@ def test_rounds_of_telling_answering_and_taking_in_add_nothing(frame: str, clien
         "cline.json",
         "opencode.json",
         "aider.md",
+        "opencode.db",
+        "llm.db",
     ],
 )
 def test_a_transcript_of_any_client_brings_back_nothing_that_memory_said(name: str) -> None:
     """Its sample, round by round under other ids, with what the hook told in the prompt and in the answer."""
     ok("remember", PORT)
-    sample = (SAMPLES / name).read_text(encoding="utf-8")
+    makers = {"opencode.db": opencode_database, "llm.db": llm_database}
+    sample = (SAMPLES / ("opencode.json" if name in makers else name)).read_text(encoding="utf-8")
     before = [(item.id, item.content, item.tags) for item in stored(STORE)]
     others = None
     for number, frame in enumerate(FRAMES.values()):
@@ -223,8 +227,11 @@ def test_a_transcript_of_any_client_brings_back_nothing_that_memory_said(name: s
         text = re.sub(
             r"(?<=\")(\w*\d[\w-]{10,}?)\w{2}(?=\")", rf"\g<1>{number:02x}", sample.replace("15:37", f"15:3{number}")
         )
-        path = Path(f"{number}-{name}")
-        path.write_text(re.sub(ANSWERED, put[1].replace("\\", r"\\"), text.replace(ASKED, put[0])), encoding="utf-8")
+        path, text = (
+            Path(f"{number}-{name}"),
+            re.sub(ANSWERED, put[1].replace("\\", r"\\"), text.replace(ASKED, put[0])),
+        )
+        makers[name](path, json.loads(text)) if name in makers else path.write_text(text, encoding="utf-8")
         ok("capture", path)
         now = [(item.id, item.content, item.tags) for item in stored(STORE)]
         others = others or now  # what the sample itself decides

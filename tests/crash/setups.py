@@ -49,11 +49,11 @@ def in_child(argv: list[str], die_at: int = 0) -> int:
 
 
 def tree(home: Path, *, copies: bool = False) -> dict[str, bytes]:
-    """The files of settings by their paths; a half-written part of a new file is none of them."""
+    """The files of settings by their paths; with `copies` what else is left beside them, too."""
     found = (path for path in home.rglob("*") if path.is_file() and ".local" not in path.parts)
     return {
         str(path.relative_to(home)): path.read_bytes() for path in found
-        if path.suffix != ".part" and (copies or ".bak." not in path.name)
+        if copies or (path.suffix != ".part" and ".bak." not in path.name)
     }  # fmt: skip
 
 

@@ -46,6 +46,10 @@ def test_watch_takes_in_what_is_new_until_interrupted(clean_env: dict[str, str],
         with talk.open("a") as file:
             file.write(line("assistant", "Tabs, too.", 4)[-9:])
         said("turn(s) taken in")
+        talk.rename(here / "old.jsonl")
+        said("No such file")
+        talk.write_text(line("user", "Back from rotation.", 5))
+        said("turn(s) taken in")
         os.killpg(child.pid, signal.SIGINT)
         child.communicate(timeout=PATIENCE)
     finally:
@@ -54,4 +58,4 @@ def test_watch_takes_in_what_is_new_until_interrupted(clean_env: dict[str, str],
     assert child.returncode == 0
     shown = subprocess.run([*memctl, "session", "show", "s-1", "--json"], **options, check=True, capture_output=True)
     turns = [(turn["question"], turn["answer"]) for turn in json.loads(shown.stdout)["turns"]]
-    assert turns == [("We use tabs.", "Noted."), ("And for Make?", "Tabs, too.")]
+    assert turns == [("We use tabs.", "Noted."), ("And for Make?", "Tabs, too."), ("Back from rotation.", "")]

@@ -132,7 +132,7 @@ def test_the_stand_in_prints_megabytes_and_asks_for_ever(sh: Shell) -> None:
 def test_the_benchmarks_measure_everything(sh: Shell, here: Path) -> None:
     (here / "corpus").mkdir()
     (here / "corpus" / "doc.md").write_text("# Doc\n\nThe gateway retries twice.\n" * 200)
-    few = f"--runs 1 --items 200 --large 400 --corpus '{here}/corpus'"
+    few = f"--runs 1 --items 200 --large 400 --sessions 20 --corpus '{here}/corpus'"
     done = sh(f"cd '{ROOT}' && '{sys.executable}' -m benchmarks {few}")
     assert done.code == 0, done.notes
     assert "skipped" not in done.text

@@ -1,14 +1,20 @@
 """Settings of other programs: whatever they look like, an entry goes in and comes out, and nothing else changes."""
 
 import json
+import os
+import re
+import tempfile
+from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import event, given
 from hypothesis import strategies as st
 
-from memctl.clients import toml_text
+from memctl.clients import handshake, toml_text
 from memctl.clients.json_text import JsonText
+from memctl.clients.known import CLIENTS, Place, Scope
+from support import examples, run
 
 ENTRY = {"command": "/opt/a b/memctl", "args": ["serve", "--db", 'C:\\x\n"é😀'], "required": True}
 WORDS = st.text(alphabet=' abé"\\/*#{}[],:\n', max_size=6)
@@ -169,3 +175,83 @@ def test_keys_that_a_person_added_stay_in_the_table() -> None:
     changed = toml_text.put_table(text, PATH, {"command": "new", "required": True})
     assert changed == text.replace('"old"', '"new"').replace("# mine\n", "# mine\nrequired = true\n")
     assert toml_text.drop_table(changed, PATH) == "\n[x]\ny = 1\n"
+
+
+# --- every client ----------------------------------------------------------------------------------------------------
+
+CASES = [(name, scope) for name, one in CLIENTS.items() for scope in one.servers]
+RULES = st.text(alphabet="ab #-\n`<!>", max_size=30)
+
+
+@st.composite
+def file_of(draw: Any, place: Place | None) -> bytes | None:
+    """A file of settings as people leave it, or of instructions; None for none."""
+    if not draw(st.integers(0, 4)):
+        return None
+    if place is None:
+        text = draw(RULES)
+    elif place.shape == "toml":
+        text = "".join(line + "\n" for line in draw(st.lists(LINES, max_size=6)))
+    else:
+        text = draw(loose_json())
+        for key in place.keys[:1] if draw(st.booleans()) else ():
+            held = JsonText(text)  # what stands where memctl will enter its own
+            held.put((key,), draw(st.dictionaries(WORDS, VALUES, max_size=2) | VALUES))
+            text = held.text
+    text = str(text.replace("\n", "\r\n") if draw(st.booleans()) else text)
+    return b"\xef\xbb\xbf" * bool(draw(st.booleans())) + text.encode("utf-8", "replace")
+
+
+@given(data=st.data(), case=st.sampled_from(CASES))
+@examples(100)
+def test_setup_and_teardown_of_every_client_give_back_every_byte(data: Any, case: tuple[str, Scope]) -> None:
+    """What is refused is untouched; what somebody appends meanwhile stays, and nothing else is new."""
+    with tempfile.TemporaryDirectory(dir=os.environ["TMPDIR"]) as home, pytest.MonkeyPatch.context() as patch:
+        patch.setenv("HOME", os.path.realpath(home))
+        patch.chdir(home)
+        there_and_back(data, *case)
+
+
+def there_and_back(data: Any, name: str, scope: Scope) -> None:
+    one, home = CLIENTS[name], os.getcwd()
+    files: dict[Path, tuple[Place | None, bytes]] = {}
+    for place in [one.servers[scope], *([one.hooks.places[scope]] if one.hooks else []), None]:
+        where = one.rules_path(scope, home, os.environ) if place is None else place.path(home, os.environ)
+        content = data.draw(file_of(place)) if where and (place is None or place.shape != "own") else None
+        if content is not None and Path(where) not in files:
+            files[Path(where)] = place, content
+    for path, (_, content) in files.items():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content)
+    words = (name, "--scope", scope)
+    done = run("setup", *words, *(["--block"] if data.draw(st.booleans()) else []))
+    event(f"setup ends with {done.code}")
+    later = data.draw(st.sampled_from([None, *files])) if done.code == 0 else None
+    if later is not None:
+        place, content = files[later]
+        note = b"\n" + (b"// x" if place and place.shape == "json" else b"# x") + b"\n"
+        later.write_bytes(later.read_bytes() + note)
+        files[later] = place, content + note
+    undone = run("teardown", *words)
+    assert undone.code in ((0, 1) if done.code else (0,)), undone.notes
+    for path, (place, content) in files.items():
+        left = path.read_bytes()
+        if path == later:
+            assert meant(place, left) == meant(place, content), (content, left)
+        else:
+            assert left == content
+        path.unlink()
+    made = [path for path in Path(home).rglob("*") if path.is_file() and ".local" not in path.parts]
+    assert made == []
+
+
+def meant(place: Place | None, data: bytes) -> Any:
+    """A file but for the white space at the end of empty objects of JSON, and blank lines of other forms."""
+    empty = rb"(?s)(\{(?:\s*(?:/\*.*?\*/|//[^\n]*))*)\s*\}"
+    return re.sub(empty, rb"\1}", data) if place and place.shape == "json" else data.split()
+
+
+@pytest.fixture(autouse=True)
+def quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The handshake has tests of its own."""
+    monkeypatch.setattr(handshake, "shake_hands", lambda _argv: {"ok": True, "version": "1", "tools": ["x"]})

@@ -1,6 +1,8 @@
 """Transcripts that are cut, mixed, flipped or made up: no good turn is lost, and nothing raises."""
 
 import json
+from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +12,8 @@ from hypothesis import strategies as st
 
 from memctl.capture import own, transcript
 from memctl.capture.turns import Turn
+from memctl.errors import NotADatabase
+from sessions import llm_database, opencode_database
 from support import examples
 
 SAMPLES = Path(__file__).resolve().parents[1] / "data" / "transcripts"
@@ -59,6 +63,54 @@ def test_flipped_bytes_raise_nothing(name: str, data: st.DataObject) -> None:
     for turn in read(bytes(whole), data.draw(st.sampled_from(("", *transcript.FORMS)))):
         assert turn.text == turn.text.strip()
         turn.text.encode()
+
+
+@pytest.mark.parametrize("make", [opencode_database, llm_database])
+@given(st.data())
+@examples(30)
+def test_a_database_with_flipped_bytes_is_read_or_refused(
+    make: Callable[..., None], tmp_path_factory: pytest.TempPathFactory, data: st.DataObject
+) -> None:
+    folder = tmp_path_factory.mktemp("db")
+    make(folder / "x.db", json.loads((SAMPLES / "opencode.json").read_text(encoding="utf-8")))
+    whole = bytearray((folder / "x.db").read_bytes())
+    for _ in range(data.draw(st.integers(1, 30))):
+        whole[data.draw(st.integers(16, len(whole) - 1))] = data.draw(st.integers(0, 255))
+    (folder / "x.db").write_bytes(whole[: data.draw(st.integers(16, len(whole)))])
+    found = transcript.open_database(str(folder / "x.db"))
+    assert found is not None
+    with suppress(NotADatabase, OSError):
+        assert len(list(found.turns())) <= 2
+
+
+def test_of_a_damaged_database_what_stands_before_the_damage_is_read(tmp_path: Path) -> None:
+    export = json.loads((SAMPLES / "opencode.json").read_text(encoding="utf-8"))
+    talks = [json.loads(json.dumps(export).replace("_1f", f"_{n:02}").replace("_e0", f"_{n:02}")) for n in range(40)]
+    opencode_database(tmp_path / "x.db", *talks)
+    whole = bytearray((tmp_path / "x.db").read_bytes())
+    at = whole.index(b"msg_35")  # in a page of the table that is read late
+    whole[at - at % 4096 : at - at % 4096 + 8] = b"\xff" * 8
+    (tmp_path / "x.db").write_bytes(whole)
+    found = transcript.open_database(str(tmp_path / "x.db"))
+    assert found is not None
+    assert 2 <= len(list(found.turns())) < 80
+    assert found.bad == 1
+
+
+@pytest.mark.parametrize("name", ["claude.jsonl", "qwen.jsonl"])
+@given(st.randoms())
+@examples(20)
+def test_sessions_that_go_on_side_by_side_in_one_file_stay_apart(name: str, chance: Any) -> None:
+    lines = (SAMPLES / name).read_bytes().splitlines(keepends=True)
+    session = read(b"".join(lines))[0].session.encode()
+    sides = [lines, [line.replace(session, session[::-1]) for line in lines]]
+    mixed = []
+    while any(sides):
+        mixed.append(chance.choice([side for side in sides if side]).pop(0))
+    turns = read(b"".join(mixed))
+    for named in (session.decode(), session[::-1].decode()):
+        mine = [turn for turn in turns if turn.session == named]
+        assert words(mine) == words(read((SAMPLES / name).read_bytes()))
 
 
 KEYS = (

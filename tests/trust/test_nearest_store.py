@@ -92,6 +92,7 @@ def test_a_link_leads_nowhere(linked: str, tmp_path: Path) -> None:
         done = run(*argv)
         assert (done.code, done.out) == (2, b""), argv
         assert "is a link" in done.notes
+        assert done.notes.endswith("hint: --db names a store wherever it is\n")
     assert target.read_bytes() == before
 
 

@@ -1,12 +1,14 @@
 """Readers of transcripts: each client's own file, whole, broken off, mixed up and hostile."""
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from memctl.capture import transcript
 from memctl.capture.turns import Command, Turn
+from sessions import llm_database, opencode_database
 
 SAMPLES = Path(__file__).resolve().parents[1] / "data" / "transcripts"
 ZEBRA = "On which port does zebra run?"
@@ -37,6 +39,27 @@ def test_a_short_conversation_is_read_alike_from_each_client(name: str, form: st
     assert (found.form, found.bad, {turn.cwd for turn in turns}) == (form, 0, {folder})
     assert all(turn.session and turn.id and turn.time.startswith("2026-11-20T16:") for turn in turns)
     assert turns[1].model and not turns[0].model
+
+
+@pytest.mark.parametrize(("make", "form"), [(opencode_database, "opencode"), (llm_database, "llm")])
+def test_the_databases_of_opencode_and_llm_are_read_like_the_export(
+    make: Callable[..., None], form: str, tmp_path: Path
+) -> None:
+    export = json.loads((SAMPLES / "opencode.json").read_text(encoding="utf-8"))
+    child = json.loads(json.dumps(export).replace("ses_e0", "ses_f0").replace("_1f", "_2f"))
+    child["info"]["parentID"] = export["info"]["id"]
+    make(tmp_path / "x.db", *([export, child] if form == "opencode" else [export]))
+    before = (tmp_path / "x.db").read_bytes()
+    found = transcript.open_database(str(tmp_path / "x.db"))
+    assert found is not None
+    turns = list(found.turns())
+    assert said(turns) == [("user", ZEBRA), ("assistant", "zebra listens on 7421")]
+    assert (found.form, {turn.session for turn in turns}) == (form, {export["info"]["id"]})
+    assert all(len(turn.id) >= 16 and turn.time.startswith("2026-11-20T16:3") for turn in turns)
+    assert turns[0].time < turns[1].time
+    assert turns[1].model == "stub-model"
+    assert (tmp_path / "x.db").read_bytes() == before
+    assert not list(tmp_path.glob("x.db-*"))
 
 
 def test_claude_code_without_side_chains_tools_and_summaries() -> None:

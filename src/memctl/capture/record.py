@@ -103,10 +103,9 @@ class Capture:
         self._contents: dict[str, str] = {}
         self._names: dict[str, str] = {}  # of the sessions of the transcript that is being read
 
-    def look_again(self) -> int:
-        """Begin a new look at files that may have changed meanwhile; how many turns were new or grown until now."""
+    def look_again(self) -> None:
+        """Begin a new look at files that may have changed meanwhile."""
         self.files = transcripts.read_files(self.db)
-        return self.taken.turns + self.taken.grown
 
     def file(self, path: str, *, form: str = "", cwd: str = "", since: str = "") -> bool:
         """Take in what is new in a file; False when nothing is. Raises DocumentUnreadable."""
@@ -155,30 +154,25 @@ class Capture:
 
     def _session(self, named: str, told: list[Exchange], client: str) -> None:
         session = self._names[named] = self._names.get(named) or self._id_of(named, told)
-        known = transcripts.known_origins(self.db, session)
-        elsewhere = transcripts.known_elsewhere(
-            self.db, session, (one.origin for one in told if len(one.first.id) >= _OWN_ID)
-        )  # fmt: skip
+        wanted = self._wanted(session, told)
+        said = [(self._words(one.asked), self._words(one.answered)) for one, _ in wanted]
         new: list[transcripts.NewTurn] = []
         fresh: list[Exchange] = []
-        # Only the answer to the last known prompt may have gone on.
-        last = next((one.origin for one in reversed(told) if one.origin in known), "")
-        for one in told:
-            number = known.get(one.origin, 0)
-            if one.origin in elsewhere or (number and one.origin != last):
+        for (one, number), judged in zip(wanted, statements.judge_turns(self.policy, said), strict=True):
+            if not self._is_new(session, number, judged):
                 self.taken.known += 1
                 continue
-            turn = self._judged(session, one, number)
-            if turn is None:
-                self.taken.known += 1
-                continue
-            new.append(turn)
-            known[one.origin] = number or -1
+            new.append(transcripts.NewTurn(
+                number, one.origin, judged.question, judged.answer, judged.injectable, one.first.time
+            ))  # fmt: skip
+            self.taken.redacted += judged.redacted
+            self.taken.quarantined += not judged.injectable
             self.taken.turns += not number
             self.taken.grown += bool(number)
             self.taken.sessions[session] = self.taken.sessions.get(session, 0) + (not number)
-            if turn.injectable:  # of what no model is given again, no sentence is either
-                fresh.append(one)
+            if judged.injectable:  # of what no model is given again, no sentence is either
+                asked = one.asked and one.asked._replace(text=judged.question)
+                fresh.append(Exchange(one.session, asked, one.answered and one.answered._replace(text=judged.answer)))
         if new and not self.dry:
             there = sessions.get_session(self.db, session)
             scope = there.scope if there else self.scope_of(_folder_of(told))
@@ -188,21 +182,31 @@ class Capture:
                 for name, count in (keep() if keep else {}).items():
                     self.taken.made[name] += count
 
-    def _judged(self, session: str, one: Exchange, number: int) -> transcripts.NewTurn | None:
-        """The turn as it is stored; None where nothing of it is new."""
-        said = (turn.text if turn else "" for turn in (one.asked, one.answered))
-        judged = statements.judge_turn(self.policy, *(own.without_known(text, self._content_of) for text in said))
-        if number:
-            held = transcripts.answer_of(self.db, session, number)
-            if held is None or held == judged.answer or not judged.answer:  # deleted, or as it was
-                return None
-        elif not (judged.question or judged.answer):
-            return None
-        self.taken.redacted += judged.redacted
-        self.taken.quarantined += not judged.injectable
-        return transcripts.NewTurn(
-            number, one.origin, judged.question, judged.answer, judged.injectable, one.first.time
+    def _wanted(self, session: str, told: list[Exchange]) -> list[tuple[Exchange, int]]:
+        """Exchanges that may be new, with the numbers of known turns; only the last one's answer may have grown."""
+        known = transcripts.known_origins(self.db, session)
+        elsewhere = transcripts.known_elsewhere(
+            self.db, session, (one.origin for one in told if len(one.first.id) >= _OWN_ID)
         )  # fmt: skip
+        last = next((one.origin for one in reversed(told) if one.origin in known), "")
+        wanted: dict[str, tuple[Exchange, int]] = {}
+        for one in told:
+            number = known.get(one.origin, 0)
+            if one.origin in elsewhere or one.origin in wanted or (number and one.origin != last):
+                self.taken.known += 1
+            else:
+                wanted[one.origin] = one, number
+        return list(wanted.values())
+
+    def _is_new(self, session: str, number: int, judged: statements.JudgedTurn) -> bool:
+        """Whether a turn is not in the store as it is; one that somebody deleted stays deleted."""
+        if not number:
+            return bool(judged.question or judged.answer)
+        held = transcripts.answer_of(self.db, session, number)
+        return held is not None and held != judged.answer and bool(judged.answer)
+
+    def _words(self, turn: Turn | None) -> str:
+        return own.without_known(turn.text, self._content_of) if turn else ""
 
     def _content_of(self, handle: str) -> str:
         """The content of the item that is shown by this id; "" for none."""

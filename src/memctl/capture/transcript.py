@@ -8,7 +8,7 @@ import json
 import os
 from collections.abc import Iterator
 
-from memctl import ids
+from memctl import errors, ids
 from memctl.annotations import TYPE_CHECKING
 from memctl.capture import documents, lines
 from memctl.capture.turns import Talk, Turn
@@ -132,12 +132,19 @@ class Conversations(Transcript):
         self._path = path
 
     def turns(self) -> Iterator[Turn]:
-        """The turns, session by session. Raises NotADatabase and what else opening a foreign database does."""
-        for value in transcripts.foreign_conversations(self._path):
-            self.form = "opencode" if "parentID" in value["info"] else "llm"
-            self._talks = {}
-            documents.document(value, self._talk)
-            yield from self._rest()
+        """The turns, session by session. Raises NotADatabase, and OSError for one that cannot be read now."""
+        try:
+            for value in transcripts.foreign_conversations(self._path):
+                self.form = "opencode" if "parentID" in value["info"] else "llm"
+                self._talks = {}
+                documents.document(value, self._talk)
+                yield from self._rest()
+        except errors.NotADatabase:
+            raise
+        except errors.MemctlError as exc:  # of the client's database, not of the store
+            if not (self.form and isinstance(exc, errors.StoreCorrupt)):
+                raise OSError(0, str(exc)) from exc
+            self.bad += 1  # what stands before the damage is read
 
 
 def open_database(path: str) -> Transcript | None:

@@ -145,6 +145,8 @@ def _note(of_file: dict[str, dict[str, Any]], edit: FileEdit, owner: str) -> Non
 def _make(edits: "Sequence[FileEdit]") -> None:
     """Change the files, all or none. Raises ClientFileUnwritable."""
     done: list[FileEdit] = []
+    for edit in edits:
+        state.sweep(edit.real)
     for edit in (edit for edit in edits if edit.changed):
         try:
             if edit.backup:
@@ -230,6 +232,7 @@ def _write_notes(notes: dict[str, dict[str, Any]]) -> None:
     folder = state.folder()
     path = os.path.join(folder, FILE)
     notes = {path: of_file for path, of_file in notes.items() if of_file}
+    state.sweep(path)
     with suppress(OSError):  # without them teardown takes our entries out one by one
         if notes:
             state.write(path, json.dumps(notes, indent=1).encode())

@@ -213,10 +213,7 @@ class Wiring:
         """Take the block out again."""
         path = self.client.rules_path(self.scope, self.project, self.environ)
         if path:
-            edit = self.file(path)
-            self.take_out(edit, drop_block, _BEGIN)
-            if edit.changed and edit.after is not None and edit.text().strip() in {"", _MDC_HEAD.strip()}:
-                edit.after = None
+            self.take_out(self.file(path), drop_block, _BEGIN)
 
     # --- taking out --------------------------------------------------------------------------------------------------
 
@@ -235,12 +232,14 @@ class Wiring:
         if note.get("whole"):
             return
         edit.change(drop)
-        if edit.changed and note.get("created") and edit.text().strip() in {"", "{}"}:
+        if edit.changed and edit.text().strip() in ({"", "{}", _HEAD} if note.get("created") else {_HEAD}):
             edit.after = None  # we made it
 
     def _pruned(self, edit: FileEdit, held: JsonText, keys: Keys) -> str:
         """The text without the objects on a way that are empty now, and are ours; if nothing is known, the last."""
         made = (self._notes[edit.path] or {}).get("made")
+        if made is None and held.text == edit.text():
+            return held.text  # it was empty before
         for length in range(len(keys), 0, -1):
             if held.value(keys[:length]) == {} and (
                 list(keys[:length]) in made if made is not None else length == len(keys)
@@ -365,7 +364,7 @@ def _filled(template: Any, words: "Mapping[str, Any]") -> Any:
 
 _BEGIN, _END = "<!-- memctl: begin -->", "<!-- memctl: end -->"
 #: What Cursor wants before a rule that always holds.
-_MDC_HEAD = "---\ndescription: Memory of this project\nalwaysApply: true\n---\n"
+_HEAD = "---\ndescription: Memory of this project\nalwaysApply: true\n---"
 _BLOCK = f"""\
 {_BEGIN}
 ## Memory
@@ -387,7 +386,7 @@ def put_block(text: str, path: str) -> str:
     if span:
         return text[: span[0]] + block + text[span[1] :]
     if not text.strip():
-        return text + (_MDC_HEAD if path.endswith(".mdc") else "") + block
+        return text + (f"{_HEAD}\n" if path.endswith(".mdc") else "") + block
     return text + (newline if text.endswith("\n") else newline * 2) + block
 
 

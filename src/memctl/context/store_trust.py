@@ -36,9 +36,7 @@ def open_unnamed(ctx: "Context", path: str) -> "Database":
     """Open a store to read that is not known by the registry: as one's own when it is adopted, else as a stranger's."""
     from memctl.store import connect, untrusted
 
-    why = registry.placement_problem(path)
-    if why:
-        raise errors.StoreUnsafe(path=path, what=why)
+    registry.check_placement(path)
     if not os.path.exists(path):
         raise errors.StoreMissing(path=path)
     if adopt(path) is not None:
@@ -55,9 +53,7 @@ def check_known(path: str) -> str | None:
 
     Raises StoreUntrusted, and StoreUnsafe where none may be.
     """
-    why = registry.placement_problem(path)
-    if why:
-        raise errors.StoreUnsafe(path=path, what=why)
+    registry.check_placement(path)
     if not os.path.lexists(path):
         return None
     entry = registry.find(path)

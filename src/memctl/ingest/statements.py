@@ -358,6 +358,8 @@ def absorb_duplicate(there: MemoryItem, new: MemoryItem) -> bool:
 
 #: In characters: the longest id of a session.
 _ID_CHARS = 200
+#: Characters of turns that are judged as one text, beside each turn by itself.
+_JUDGED_AT_ONCE = 16_000
 
 
 class RecordedTurn(NamedTuple):
@@ -448,11 +450,27 @@ class JudgedTurn(NamedTuple):
 
 def judge_turn(policy: "MemoryPolicy", question: str, answer: str) -> JudgedTurn:
     """Judge what was asked and answered, also across the two of them."""
-    given = [f"{clean.statement(question)}\n", clean.statement(answer)]
-    said = redact_across(policy, given)
-    asked, answered = (policy.judge(clean.statement(text)) for text in said)
-    redacted = said != given or asked.redacted or answered.redacted
-    return JudgedTurn(asked.text, answered.text, redacted, not holding_rules((*asked.findings, *answered.findings)))
+    return judge_turns(policy, [(question, answer)])[0]
+
+
+def judge_turns(policy: "MemoryPolicy", said: Sequence[tuple[str, str]]) -> list[JudgedTurn]:
+    """Judge questions with their answers that follow one another, also for secrets that are divided among them."""
+    given = [f"{text}\n" if text else "" for turn in said for text in map(clean.statement, turn)]
+    left, start = given[:], 0
+    while start < len(left) - 1:
+        end = start + 2
+        while end < len(left) and sum(map(len, left[start : end + 1])) <= _JUDGED_AT_ONCE:
+            end += 1
+        left[start:end] = redact_across(policy, left[start:end])
+        start = end - 1  # what ends there may begin here
+    verdicts = [policy.judge(clean.statement(text)) for text in left]
+    out = []
+    for at in range(0, len(left), 2):
+        asked, answered = verdicts[at : at + 2]
+        redacted = left[at : at + 2] != given[at : at + 2] or asked.redacted or answered.redacted
+        holding = holding_rules((*asked.findings, *answered.findings))
+        out.append(JudgedTurn(asked.text, answered.text, redacted, not holding))
+    return out
 
 
 def record_answer(db: Database, policy: "MemoryPolicy", session_id: str, text: str) -> RecordedTurn:

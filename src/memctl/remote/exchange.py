@@ -10,7 +10,8 @@ Whatever ends it in between, the next one goes on: a segment is on its way out u
 what is read twice changes nothing.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 
 from memctl import ids
 from memctl.annotations import TYPE_CHECKING, Any, NamedTuple
@@ -19,6 +20,7 @@ from memctl.remote import merge, segments
 from memctl.remote.arrival import Arrival
 from memctl.remote.carrier import LostRace, SegmentPlace
 from memctl.remote.problems import RemoteUnreachable
+from memctl.remote.sealing import RemoteSeal, SealProblem
 from memctl.remote.stock import Stock
 from memctl.store import quarantine, remotes
 from memctl.store.database import Database
@@ -74,6 +76,8 @@ class RemoteExchange:
         self.db, self.name, self.carrier, self.policy, self.who = db, name, carrier, policy, who
         self.remote = self._load()
         self.done = Exchanged()
+        self.seal = RemoteSeal.of(self.remote.options)
+        self._plain: dict[bytes, bytes] = {}
 
     def _load(self) -> Remote:
         return next(one for one in remotes.list_remotes(self.db) if one.name == self.name)
@@ -108,6 +112,8 @@ class RemoteExchange:
         news.read()
         try:
             with self.db.atomic():
+                if dry_run:
+                    self.seal = self.seal._replace(sign="", recipients="")
                 self._join(news, listing, before, accept=accept)
                 if dry_run:
                     self._tell_leaving()
@@ -184,18 +190,27 @@ class RemoteExchange:
             names = [segments.parse_name(one.name) for one in waiting if one.scope == scope]
             last = names[-1] if names else None
             number, digest = (last.last, last.hash) if last else (own.last, own.hash)
-            made = segments.pack(scope, self.remote.replica, self.who, number, digest, parts)
-            out = [OutgoingSegment(scope, name.last, str(name), body) for name, body in made]
-            remotes.put_out(self.db, self.name, out)
+            made = segments.pack(scope, self.remote.replica, self.who, number, digest, parts, self._seal)
+            self._put_out(scope, made)
             self.done = self.done._replace(sent=self.done.sent + len(parts))
         remotes.mark_sent(self.db, self.name, [one.key for one in unsent])
+
+    def _seal(self, place: str, body: bytes) -> bytes:
+        sealed = self.seal.seal(place, body)
+        if sealed is not body:
+            self._plain[sealed] = body
+        return sealed
+
+    def _put_out(self, scope: str, made: "Iterable[tuple[segments.SegmentName, bytes]]") -> None:
+        out = [OutgoingSegment(scope, name.last, str(name), body, self._plain.pop(body, b"")) for name, body in made]
+        remotes.put_out(self.db, self.name, out)
 
     def _tell_leaving(self) -> None:
         leaves = []
         for out in remotes.get_outbox(self.db, self.name):
             name = segments.parse_name(out.name)
             if name is not None:
-                for key, state in segments.records_of(out.body):
+                for key, state in segments.records_of(out.plain or out.body):
                     leaves.append({"scope": out.scope, "key": key, "record": state})
         self.done = self.done._replace(leaves=leaves)
 
@@ -221,8 +236,8 @@ class RemoteExchange:
         waiting = [one for one in remotes.get_outbox(self.db, self.name) if one.scope == scope]
         remotes.take_out(self.db, self.name, waiting)
         number = max([last, *(one.number for one in waiting)])
-        made = segments.pack_all(scope, self.remote.replica, self.who, number, self._own_parts(scope))
-        remotes.put_out(self.db, self.name, [OutgoingSegment(scope, n.last, str(n), body) for n, body in made])
+        parts = self._own_parts(scope)
+        self._put_out(scope, segments.pack_all(scope, self.remote.replica, self.who, number, parts, self._seal))
 
     def _own_parts(self, scope: str) -> "Parts":
         """All that we have said in a scope."""
@@ -237,7 +252,7 @@ class RemoteExchange:
         published = self._published(old)
         sent = max((one.clock for one in logs.values() if one.replica == old), default=0)
         outbox = remotes.get_outbox(self.db, self.name)
-        said = {key for out in outbox for key, _ in segments.records_of(out.body)}
+        said = {key for out in outbox for key, _ in segments.records_of(out.plain or out.body)}
         said |= {one.key for one in remotes.unsent_keys(self.db, self.name)}
         known = remotes.get_keys(self.db, self.name, said)
         again = [
@@ -253,16 +268,15 @@ class RemoteExchange:
         self.done = self.done._replace(became=new)
 
     def _published(self, replica: str) -> set[str]:
-        """The stamps in the logs there that have our old name."""
+        """The stamps in the logs there that have our old name, as far as they can be read."""
         scopes = sorted(set(self.remote.scopes.values()))
-        found = self.carrier.listing(scopes)
-        bodies = (
-            self.carrier.read(SegmentPlace(scope, replica, name))
-            for scope in scopes
-            for name in found.get((scope, replica), ())
-        )
-        records = (state for body in bodies for _, state in segments.records_of(body))
-        return {stamp for state in records for stamp in merge.stamps_of(state, replica)}
+        found, stamps = self.carrier.listing(scopes), set[str]()
+        seal, places = self.seal._replace(signers=""), [(one, replica) for one in scopes]
+        for place in [SegmentPlace(*log, name) for log in places for name in found.get(log, ())]:
+            with suppress(SealProblem):
+                body, _ = seal.open("", self.carrier.read(place))
+                stamps |= {stamp for _, state in segments.records_of(body) for stamp in merge.stamps_of(state, replica)}
+        return stamps
 
     # --- sending --------------------------------------------------------------------------------------------------
 
@@ -296,7 +310,7 @@ class RemoteExchange:
             if name is None:
                 continue
             own = logs.get((one.scope, replica), KnownLog(one.scope, replica))
-            records = segments.records_of(one.body)
+            records = segments.records_of(one.plain or one.body)
             clocks = [merge.clock_of(at) for _, state in records for at in merge.stamps_of(state, replica)]
             clock = max([own.clock, *clocks])
             own = own._replace(last=name.last, hash=name.hash, clock=clock, who=self.who, read_at=ids.timestamp(),
@@ -326,7 +340,7 @@ class _News:
 
     def __init__(self, exchange: RemoteExchange, listing: "Listing", known: Mapping[tuple[str, str], KnownLog]) -> None:
         self._carrier, self._listing, self._known = exchange.carrier, listing, known
-        self._own, self._policy = exchange.remote.replica, ItemPolicy(exchange.policy)
+        self._own, self._policy, self._seal = exchange.remote.replica, ItemPolicy(exchange.policy), exchange.seal
         self.records: list[tuple[str, str, str, merge.State]] = []
         self.logs: dict[tuple[str, str], KnownLog] = {}
         self.problems: dict[str, str] = {}
@@ -355,7 +369,9 @@ class _News:
             try:
                 before = "" if stands_alone or name.first == 1 else log.hash
                 segment = segments.unpack(name, self._carrier.read(SegmentPlace(scope, replica, name)), scope, replica,
-                                          before)  # fmt: skip
+                                          before, self._seal)  # fmt: skip
+                if self._seal.signers and log.who not in ("", segment.who):
+                    raise segments.SegmentProblem(f"is signed by {segment.who}, and not by {log.who} as those before")
                 self._take(scope, replica, segment)
             except segments.SegmentProblem as exc:
                 problem = f"segment {name.last} {exc}"

@@ -7,12 +7,13 @@ before it: who has read a log knows when somebody has changed or cut what he rea
 import json
 import re
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from memctl import ids
 from memctl.annotations import Any, NamedTuple
 from memctl.names import TIERS, VALIDATIONS
 from memctl.remote import merge
+from memctl.remote.sealing import RemoteSeal, SealProblem
 from memctl.text import clean
 
 #: Records and bytes of a segment at most; inflated ones as many times more.
@@ -31,6 +32,8 @@ _LONE = re.compile("[\ud800-\udfff]")
 _RULE = re.compile(r"[a-z0-9][a-z0-9_.:-]{0,79}", re.ASCII)
 _TIME = re.compile(r"[0-9TtZz:.+ -]{1,40}", re.ASCII)
 _WORD = 2000
+#: What is not sealed.
+OPEN = RemoteSeal()
 
 
 class SegmentProblem(ValueError):
@@ -49,7 +52,10 @@ class SegmentName(NamedTuple):
 
 
 class Segment(NamedTuple):
-    """A segment that was read: who wrote it, as he calls himself, its records, and how many of them are none."""
+    """A segment that was read: who wrote it, as he calls himself, its records, and how many of them are none.
+
+    Where only the segments of some are read, `who` is the one who signed it.
+    """
 
     who: str
     records: list[tuple[str, merge.State]]
@@ -70,26 +76,39 @@ def is_replica(text: str) -> bool:
 
 
 def pack(
-    scope: str, replica: str, who: str, number: int, before: str, parts: Sequence[tuple[str, merge.State]]
+    scope: str,
+    replica: str,
+    who: str,
+    number: int,
+    before: str,
+    parts: Sequence[tuple[str, merge.State]],
+    seal: "Callable[[str, bytes], bytes] | None" = None,
 ) -> Iterator[tuple[SegmentName, bytes]]:
     """Segments of these records, which come after the segment of this number and hash.
 
-    A number of 0 with no hash begins a log.
+    A number of 0 with no hash begins a log. `seal` makes of each what leaves.
     """
     for some in _portions(parts):
         number += 1
         head = {"version": 1, "scope": scope, "replica": replica, "number": number, "before": before, "who": who}
         body = zlib.compress(_dump(head | {"records": some}).encode())
+        if seal is not None:
+            body = seal(_place(scope, replica, number, before), body)
         name = SegmentName(number, number, _hash(before, body))
         before = name.hash
         yield name, body
 
 
 def pack_all(
-    scope: str, replica: str, who: str, number: int, parts: Sequence[tuple[str, merge.State]]
+    scope: str,
+    replica: str,
+    who: str,
+    number: int,
+    parts: Sequence[tuple[str, merge.State]],
+    seal: "Callable[[str, bytes], bytes] | None" = None,
 ) -> list[tuple[SegmentName, bytes]]:
     """The same as segments that stand for the whole log up to a number: what was before them may go."""
-    made = list(pack(scope, replica, who, number, "", parts)) or list(pack(scope, replica, who, number, "", [("", {})]))
+    made = list(pack(scope, replica, who, number, "", parts or [("", {})], seal))
     first, body = made[0]
     return [(first._replace(first=1), body), *made[1:]]
 
@@ -109,7 +128,12 @@ def _portions(parts: Sequence[tuple[str, merge.State]]) -> Iterator[list[tuple[s
         yield some
 
 
-def unpack(name: SegmentName, body: bytes, scope: str, replica: str, before: str) -> Segment:
+def _place(scope: str, replica: str, number: int, before: str) -> str:
+    """Where a segment stands, as whoever signs it says."""
+    return _dump([scope, replica, number, before])
+
+
+def unpack(name: SegmentName, body: bytes, scope: str, replica: str, before: str, seal: RemoteSeal = OPEN) -> Segment:
     """What is in a segment. Raises SegmentProblem.
 
     before  the hash of the segment that it follows; "" for one that begins a log or stands for all before it
@@ -118,6 +142,10 @@ def unpack(name: SegmentName, body: bytes, scope: str, replica: str, before: str
         raise SegmentProblem("is larger than a segment may be")
     if _hash(before, body) != name.hash:
         raise SegmentProblem("is not what its name says: it is damaged, half there, or does not follow what was read")
+    try:
+        body, signer = seal.open(_place(scope, replica, name.last, before), body)
+    except SealProblem as exc:
+        raise SegmentProblem(str(exc)) from exc
     data = _inflate(body)
     head = {"version": 1, "scope": scope, "replica": replica, "number": name.last}
     if any(data.get(key) != value for key, value in head.items()) or not isinstance(data.get("records"), list):
@@ -126,7 +154,7 @@ def unpack(name: SegmentName, body: bytes, scope: str, replica: str, before: str
     if len(given) > MOST_RECORDS:
         raise SegmentProblem("has more records than a segment may have")
     records = [record for one in given if (record := checked(one)) is not None]
-    who = str(data.get("who") or "").encode("utf-8", "replace").decode()
+    who = (signer or str(data.get("who") or "")).encode("utf-8", "replace").decode()
     return Segment(clean.one_line(who, 80), records, len(given) - len(records) - given.count(["", {}]))
 
 

@@ -86,7 +86,9 @@ def verified(exchange: "RemoteExchange") -> list[dict[str, Any]]:
                 break
             try:
                 body = exchange.carrier.read(SegmentPlace(scope, replica, name))
-                segment = segments.unpack(name, body, scope, replica, "" if alone else before)
+                segment = segments.unpack(name, body, scope, replica, "" if alone else before, exchange.seal)
+                if exchange.seal.signers and who not in ("", segment.who):
+                    raise segments.SegmentProblem(f"is signed by {segment.who}, and not by {who} as those before")
             except segments.SegmentProblem as exc:
                 problem = f"segment {name.last} {exc}"
                 break

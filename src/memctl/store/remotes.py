@@ -67,6 +67,19 @@ CREATE TABLE IF NOT EXISTS memctl_remote_outbox (  -- segments on their way out
     body   BLOB NOT NULL,
     PRIMARY KEY (remote, scope, number)
 ) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS memctl_remote_plain (  -- what is in segments on their way out that are sealed
+    remote TEXT NOT NULL,
+    scope  TEXT NOT NULL,
+    number INTEGER NOT NULL,
+    body   BLOB NOT NULL,
+    PRIMARY KEY (remote, scope, number)
+) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS memctl_remote_options (  -- what remote add was given besides: author, files with keys
+    remote TEXT NOT NULL,
+    name   TEXT NOT NULL,
+    value  TEXT NOT NULL,
+    PRIMARY KEY (remote, name)
+) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS memctl_dirty (        -- items that changed since stock was last taken
     item_id TEXT PRIMARY KEY
 ) WITHOUT ROWID;
@@ -80,12 +93,15 @@ CREATE TABLE IF NOT EXISTS memctl_intents (      -- what was purged or released 
 _TRIGGER_NAMES = [line.split()[5] for line in DIRTY_TRIGGERS.splitlines()]
 _TABLE_NAMES = (
     "memctl_remotes", "memctl_remote_keys", "memctl_remote_ids", "memctl_remote_logs", "memctl_remote_outbox",
-    "memctl_dirty", "memctl_intents",
+    "memctl_remote_plain", "memctl_remote_options", "memctl_dirty", "memctl_intents",
 )  # fmt: skip
 
 
 class Remote(NamedTuple):
-    """A remote, as `memctl_remotes` has it: `scopes` maps the scopes here to those there."""
+    """A remote, as `memctl_remotes` has it: `scopes` maps the scopes here to those there.
+
+    options  author: as whom this store writes there; sign, signers, recipients, identity: files with keys
+    """
 
     name: str
     url: str
@@ -97,6 +113,7 @@ class Remote(NamedTuple):
     clock: int = 0
     exchanged_at: str = ""
     problem: str = ""
+    options: dict[str, str] = {}  # noqa: RUF012 - never changed
 
 
 class KnownKey(NamedTuple):
@@ -125,12 +142,13 @@ class KnownLog(NamedTuple):
 
 
 class OutgoingSegment(NamedTuple):
-    """A segment on its way out."""
+    """A segment on its way out; where it is sealed, `plain` is what is in it."""
 
     scope: str
     number: int
     name: str
     body: bytes
+    plain: bytes = b""
 
 
 # --- remotes ---------------------------------------------------------------------------------------------------------
@@ -141,15 +159,22 @@ def are_there(db: Database) -> bool:
     return "memctl_remotes" in db.tables
 
 
+_OPTIONS = "SELECT remote, name, value FROM memctl_remote_options ORDER BY remote, name"
+
+
 def list_remotes(db: Database) -> list[Remote]:
     """The remotes, by name."""
     if not are_there(db):
         return []
     sql = "SELECT name, url, scopes, trust, read_only, replica, mine, clock, exchanged_at, problem FROM memctl_remotes"
+    options: dict[str, dict[str, str]] = {}
+    for remote, option, value in db.rows(_OPTIONS) if "memctl_remote_options" in db.tables else ():
+        options.setdefault(remote, {})[option] = value
     return [
-        Remote(name, url, json.loads(scopes), trust, bool(read_only), replica, tuple(json.loads(mine)), *more)
-        for name, url, scopes, trust, read_only, replica, mine, *more in db.rows(f"{sql} ORDER BY name")
-    ]
+        Remote(name, url, json.loads(scopes), trust, bool(read_only), replica, tuple(json.loads(mine)), clock, at,
+               problem, options.get(name, {}))
+        for name, url, scopes, trust, read_only, replica, mine, clock, at, problem in db.rows(f"{sql} ORDER BY name")
+    ]  # fmt: skip
 
 
 def add_remote(db: Database, remote: Remote) -> None:
@@ -161,6 +186,8 @@ def add_remote(db: Database, remote: Remote) -> None:
             db.run(statement)
         db.look()
         save_remote(db, remote)
+        given = [(remote.name, option, value) for option, value in sorted(remote.options.items())]
+        db.run_many("INSERT INTO memctl_remote_options(remote, name, value) VALUES (?, ?, ?)", given)
         db.run(
             "INSERT INTO memctl_dirty(item_id) SELECT id FROM memory_items "
             f"WHERE scope IN ({', '.join('?' * len(remote.scopes))}) ON CONFLICT DO NOTHING",
@@ -183,7 +210,7 @@ def save_remote(db: Database, remote: Remote) -> None:
 def remove_remote(db: Database, name: str) -> None:
     """Forget a remote; items stay. With the last one go tables and triggers."""
     with db.atomic():
-        for table in _TABLE_NAMES[:5]:
+        for table in [one for one in _TABLE_NAMES[:7] if one in db.tables]:
             column = "name" if table == "memctl_remotes" else "remote"
             db.run(f"DELETE FROM {table} WHERE {column} = ?", (name,))
         if not list_remotes(db):
@@ -389,19 +416,28 @@ def save_logs(db: Database, remote: str, logs: Collection[KnownLog]) -> None:
 def get_outbox(db: Database, remote: str) -> list[OutgoingSegment]:
     """What is on its way out, in order."""
     sql = "SELECT scope, number, name, body FROM memctl_remote_outbox WHERE remote = ? ORDER BY scope, number"
-    return [OutgoingSegment(*row) for row in db.rows(sql, (remote,))]
+    plain = {}
+    if "memctl_remote_plain" in db.tables:
+        inside = db.rows("SELECT scope, number, body FROM memctl_remote_plain WHERE remote = ?", (remote,))
+        plain = {(scope, number): body for scope, number, body in inside}
+    return [OutgoingSegment(*row)._replace(plain=plain.get(row[:2], b"")) for row in db.rows(sql, (remote,))]
 
 
-def put_out(db: Database, remote: str, segments: Iterable[OutgoingSegment]) -> None:
+def put_out(db: Database, remote: str, segments: Sequence[OutgoingSegment]) -> None:
     """Let segments be on their way out."""
     sql = "INSERT INTO memctl_remote_outbox(remote, scope, number, name, body) VALUES (?, ?, ?, ?, ?)"
-    db.run_many(sql, [(remote, *one) for one in segments])
+    db.run_many(sql, [(remote, *one[:4]) for one in segments])
+    sealed = [(remote, one.scope, one.number, one.plain) for one in segments if one.plain]
+    if sealed:
+        db.run_many("INSERT INTO memctl_remote_plain(remote, scope, number, body) VALUES (?, ?, ?, ?)", sealed)
 
 
-def take_out(db: Database, remote: str, segments: Iterable[OutgoingSegment]) -> None:
+def take_out(db: Database, remote: str, segments: Sequence[OutgoingSegment]) -> None:
     """Segments have arrived, or go another way."""
     sql = "DELETE FROM memctl_remote_outbox WHERE remote = ? AND scope = ? AND number = ? AND name = ?"
     db.run_many(sql, [(remote, one.scope, one.number, one.name) for one in segments])
+    if sealed := [(remote, one.scope, one.number) for one in segments if one.plain]:
+        db.run_many("DELETE FROM memctl_remote_plain WHERE remote = ? AND scope = ? AND number = ?", sealed)
 
 
 def new_replica() -> str:

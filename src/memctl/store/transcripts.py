@@ -185,7 +185,10 @@ def _of_llm(db: Database) -> Iterator[dict[str, Any]]:
     for named, tip, began in db.rows(
         "SELECT id, tip_message_hash, datetime_utc FROM threads ORDER BY datetime_utc, id"
     ):
-        model = db.value("SELECT model FROM turns WHERE thread_id = ? LIMIT 1", (named,))
+        model, times = "", dict[object, object]()
+        sql = "SELECT model, datetime_utc, parent_message_hash, tip_message_hash FROM turns WHERE thread_id = ?"
+        for model, moment, prompt, answer in db.rows(sql, (named,)):  # noqa: B007 - the model of the last one is used
+            times |= {prompt: moment, answer: moment}
         said: list[dict[str, Any]] = []
         seen: set[object] = set()
         at = tip
@@ -196,7 +199,7 @@ def _of_llm(db: Database) -> Iterator[dict[str, Any]]:
                 break
             texts = db.rows("SELECT text FROM parts WHERE message_hash = ? AND type = 'text' ORDER BY position", (at,))
             parts = [{"type": "text", "text": text} for (text,) in texts]
-            about = {"role": row[0], "id": f"{named} {at}", "modelID": model, "time": {"created": began}}
+            about = {"role": row[0], "id": f"{named} {at}", "modelID": model, "time": {"created": times.get(at, began)}}
             said.append({"info": about, "parts": parts})
             at = row[1]
         yield {"info": {"id": named}, "messages": said[::-1]}

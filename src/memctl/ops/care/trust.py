@@ -75,7 +75,7 @@ def store_at(ctx: Context, path: str | None) -> str:
     if not os.path.lexists(store):
         raise errors.StoreMissing(path=store)
     if os.path.islink(store) or os.path.islink(os.path.dirname(store)):
-        raise errors.StoreUnsafe(path=store, what="it is a link")
+        raise errors.StoreUnsafe(path=store, what="it is a link", remedy="name the store that it leads to")
     return store
 
 

@@ -18,6 +18,37 @@ _NAME, _TITLE, _MOST = 40, 60, 100
 #: Ids that a warning names.
 _NAMED = 5
 _ACTIONS = Literal["list", "add", "status", "sync", "log", "verify", "compact", "remove"]
+#: What `remote add` is given of a remote.
+SharedScopes = Annotated[
+    list[str] | None,
+    Arg(
+        "add: a scope that is shared, and what it is called there (default: this project's)",
+        "--scope",
+        metavar="LOCAL[=REMOTE]",
+        comma=True,
+    ),
+]
+RemoteTrust = Annotated[
+    Literal["low", "medium", "high"],
+    Arg("add: how far the word of others goes; high only for machines of your own", "--trust"),
+]
+Author = Annotated[
+    str | None, Arg("add: as whom this store writes there (else the user's name)", "--author", metavar="WHO")
+]
+SigningKey = Annotated[str | None, Arg("add: the ssh key that signs what leaves", "--sign", metavar="KEY", path=True)]
+AllowedSigners = Annotated[
+    str | None,
+    Arg("add: read only what somebody in this file (allowed_signers of ssh-keygen) has signed", "--signers",
+        metavar="FILE", path=True),
+]  # fmt: skip
+Recipients = Annotated[
+    str | None,
+    Arg("add: encrypt what leaves for the age or ssh public keys in this file", "--recipients", metavar="FILE",
+        path=True),
+]  # fmt: skip
+Identity = Annotated[
+    str | None, Arg("add: the age or ssh key that decrypts what comes", "--identity", metavar="FILE", path=True)
+]
 
 
 @operation(
@@ -38,20 +69,14 @@ def remote(
     name: Annotated[str | None, Arg("which remote (sync, status: all of them)", metavar="NAME")] = None,
     url: Annotated[str | None, Arg("add: where it is", metavar="URL")] = None,
     *,
-    scope: Annotated[
-        list[str] | None,
-        Arg(
-            "add: a scope that is shared, and what it is called there (default: this project's)",
-            "--scope",
-            metavar="LOCAL[=REMOTE]",
-            comma=True,
-        ),
-    ] = None,
-    trust: Annotated[
-        Literal["low", "medium", "high"],
-        Arg("add: how far the word of others goes; high only for machines of your own", "--trust"),
-    ] = "medium",
+    scope: SharedScopes = None,
+    trust: RemoteTrust = "medium",
     read_only: Annotated[bool, Arg("add: only read, send nothing", "--read-only")] = False,
+    author: Author = None,
+    sign: SigningKey = None,
+    signers: AllowedSigners = None,
+    recipients: Recipients = None,
+    identity: Identity = None,
     dry_run: Annotated[bool, Arg("sync: only print what would leave", "--dry-run")] = False,
     watch: Annotated[bool, Arg("sync: go on, once a minute, until it is stopped", "--watch")] = False,
     yes: Annotated[bool, Arg("sync: take over what others removed, however much it is", "--yes")] = False,
@@ -66,11 +91,14 @@ def remote(
     the same time is told so (memctl conflicts): nothing is lost. `compact` shortens what this machine has written
     there; `verify` reads all logs anew and checks that nobody has changed or cut them. memctl docs remote has recipes.
     """
-    _refuse_misplaced(action, name, url, dry_run=dry_run, watch=watch, yes=yes, adds=bool(scope) or read_only)
+    files = {"sign": sign, "signers": signers, "recipients": recipients, "identity": identity}
+    options = {key: ctx.absolute(path) for key, path in files.items() if path} | ({"author": author} if author else {})
+    adds = bool(scope or read_only or options)
+    _refuse_misplaced(action, name, url, dry_run=dry_run, watch=watch, yes=yes, adds=adds)
     if action != "add":
         ctx.narrow(READ if action in ("list", "status", "log", "verify") else WRITE)
     if action == "add":
-        return _add(ctx, name or "", url or "", scope or [DEFAULT_SCOPE], trust, read_only=read_only)
+        return _add(ctx, name or "", url or "", scope or [DEFAULT_SCOPE], trust, read_only, options)
     chosen = _chosen(ctx, name)
     if action == "sync":
         return _sync(ctx, chosen, dry_run=dry_run, watch=watch, yes=yes)
@@ -94,7 +122,7 @@ def _refuse_misplaced(action: str, name: str | None, url: str | None, **given: b
     elif action != "sync" and (given["dry_run"] or given["watch"] or given["yes"]):
         wrong = "--dry-run, --watch and --yes are for sync only"
     elif action != "add" and given["adds"]:
-        wrong = "--scope and --read-only are for add only"
+        wrong = "--scope, --read-only, --author and files with keys are for add only"
     elif given["dry_run"] and given["watch"]:
         wrong = "--dry-run and --watch do not go together"
     if wrong:
@@ -115,10 +143,13 @@ def _chosen(ctx: Context, name: str | None) -> "list[Remote]":
 # --- add, remove -----------------------------------------------------------------------------------------------------
 
 
-def _add(ctx: Context, name: str, url: str, scopes: list[str], trust: str, *, read_only: bool) -> PlainResult:
+def _add(
+    ctx: Context, name: str, url: str, scopes: list[str], trust: str, read_only: bool, options: dict[str, str]
+) -> PlainResult:
     from memctl.item_policy import ItemPolicy
     from memctl.remote import places
     from memctl.remote.problems import RemoteInvalid
+    from memctl.remote.sealing import RemoteSeal
     from memctl.store import remotes
 
     judge = ItemPolicy(ctx.policy)
@@ -139,10 +170,14 @@ def _add(ctx: Context, name: str, url: str, scopes: list[str], trust: str, *, re
                 raise RemoteInvalid(reason=f"the scope {local} is shared through {other.name} already")
     if len(set(mapped.values())) < len(mapped):
         raise RemoteInvalid(reason="two scopes of this store cannot be one there")
+    if (who := options.get("author", "")) and (one_line(who, _NAME) != who or judge.refuses(who)):
+        raise RemoteInvalid(reason=f"--author takes a name of at most {_NAME} characters")
+    RemoteSeal.of(options).check()
     replica = remotes.new_replica()
-    new = remotes.Remote(name, places.resolve(url, ctx.absolute), mapped, trust, read_only, replica, (replica,))
+    new = remotes.Remote(name, places.resolve(url, ctx.absolute), mapped, trust, read_only, replica, (replica,),
+                         options=options)  # fmt: skip
     old = there.get(name)
-    if old is not None and (old.url, old.scopes, old.trust, old.read_only) != new[1:5]:
+    if old is not None and (*old[1:5], old.options) != (*new[1:5], options):
         raise RemoteInvalid(reason=f"there is another one named {name}: memctl remote remove {name} forgets it")
     if old is None:
         with ctx.at_work("remote"):
@@ -156,7 +191,7 @@ def _add(ctx: Context, name: str, url: str, scopes: list[str], trust: str, *, re
 def _described(one: "Remote") -> dict[str, Any]:
     return {
         "name": one.name, "url": one.url, "scopes": one.scopes, "trust": one.trust, "read_only": one.read_only,
-        "replica": one.replica,
+        "replica": one.replica, **one.options,
     }  # fmt: skip
 
 
@@ -177,7 +212,7 @@ def _exchange(ctx: Context, one: "Remote") -> "RemoteExchange":
     from memctl.remote.exchange import RemoteExchange
     from memctl.remote.places import open_carrier
 
-    who = ctx.env("LOGNAME") or ctx.env("USER") or ""
+    who = one.options.get("author") or ctx.env("LOGNAME") or ctx.env("USER") or ""
     return RemoteExchange(ctx.db, one.name, open_carrier(one.url), ctx.policy, one_line(who, _NAME))
 
 

@@ -60,9 +60,7 @@ def init(
     found = personal or path is not None or not ctx.db_flag  # nobody gave the very file
     if found:  # whoever names a folder may name a link
         place = db if path is None else real_path(db)
-        why = registry.placement_problem(place)
-        if why:
-            raise errors.StoreUnsafe(path=place, what=why)
+        registry.check_placement(place)
         if not force:  # naming a store that somebody else made would trust it
             store_trust.check_known(place)
     moved = _move_aside(db) if exists and force else ""

@@ -101,24 +101,35 @@ def capture(
         _take_pipe(ctx, taker, form, session, moment)
         return _told(ctx, taker, acting.dry_run, {})
     look = partial(_take_files, ctx, taker, scopes, words, form, moment, all_projects=all_projects)
-    others = look()
+    others = look(None)
     if watch:
         _follow(ctx, taker, look, interval)
     return _told(ctx, taker, acting.dry_run, others)
 
 
-def _follow(ctx: Context, taker: "Capture", look: "Callable[[], object]", interval: float) -> None:
-    """Look again and again, and say what is new, until it is interrupted."""
+def _follow(ctx: Context, taker: "Capture", look: "Callable[[set[str]], object]", interval: float) -> None:
+    """Look again and again, and say what is new, until it is interrupted; what is wrong is said once, and may pass."""
     ctx.note("[capture] Watching; ^C stops")
+    wrong: set[str] = set()
     try:
         while True:
             ids.pause(interval, interval)
-            before = taker.look_again()
-            look()
+            before = taker.taken.turns + taker.taken.grown
+            try:
+                taker.look_again()
+                look(wrong)
+            except errors.MemctlError as exc:  # of the store: another program writes, or has put it away
+                _warn_once(ctx, wrong, exc)
             if new := taker.taken.turns + taker.taken.grown - before:
                 ctx.note(f"[capture] {new} turn(s) taken in")
     except KeyboardInterrupt:
         ctx.note("[capture] Stopped")
+
+
+def _warn_once(ctx: Context, wrong: set[str], problem: errors.MemctlError) -> None:
+    if str(problem) not in wrong:
+        wrong.add(str(problem))
+        ctx.warn(f"[capture] {problem}")
 
 
 def _take_pipe(ctx: Context, taker: "Capture", form: str, session: str | None, since: str) -> None:
@@ -140,10 +151,15 @@ def _take_files(
     words: list[str],
     form: str,
     since: str,
+    wrong: set[str] | None,
     *,
     all_projects: bool,
 ) -> "dict[str, list[Found]]":
-    """Take in the files that are named, else those of clients; the clients' files of other projects are the answer."""
+    """Take in the files that are named, else those of clients; the clients' files of other projects are the answer.
+
+    wrong  what has been said to be wrong, while files are watched: one that is gone may come back; None: a named file
+           that cannot be read raises
+    """
     from memctl.capture.found import Found, transcripts_in, transcripts_on_disk
 
     others: dict[str, list[Found]] = {}
@@ -164,12 +180,12 @@ def _take_files(
         ctx.progress(f"[capture] {number + 1}/{len(given)} {one_line(one.path, 60)}")
         try:
             known = taker.file(one.path, form=form or one.client, cwd=one.folder, since=since)
-        except errors.MemctlError as exc:
-            if one.path in named:
+        except errors.DocumentUnreadable as exc:
+            if one.path in named and wrong is None:
                 raise
-            ctx.warn(f"[capture] {exc}")
+            _warn_once(ctx, set() if wrong is None else wrong, exc)
             continue
-        if one.path in named and known and not taker.form:
+        if one.path in named and known and not taker.form and wrong is None:
             raise errors.DocumentUnreadable(path=ctx.policy.redact(one.path), reason=_NONE)
     return others
 
