@@ -25,6 +25,7 @@ def chosen(house: House, args: argparse.Namespace) -> dict[str, Case]:
         "search": lambda: cases.search(house, args.runs, args.items // 2),
         "large": lambda: cases.large(house, args.large, max(1, args.runs // 2)),
         "everyday": lambda: _everyday(house, args.large // 2, max(1, args.runs // 2)),
+        "remote": lambda: _remote(house, args.items // 2, max(1, args.runs // 4)),
         "sessions": lambda: _sessions(house, args.sessions),
         "vectors": lambda: _vectors(house, args.items // 2),
         "mcp": lambda: _server(house, args.items // 2, max(1, args.runs // 4), args.items // 2),
@@ -39,6 +40,12 @@ def _everyday(house: House, count: int, runs: int) -> Iterator[Row]:
     from benchmarks import everyday
 
     return everyday.measure(house, count, runs)
+
+
+def _remote(house: House, count: int, runs: int) -> Iterator[Row]:
+    from benchmarks import remote
+
+    return remote.measure(house, count, runs)
 
 
 def _sessions(house: House, count: int) -> Iterator[Row]:

@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from memctl import errors, git, ids
-from memctl.extract import kind_of
+from memctl.extract import kind_of, needs_worker
 from memctl.paths import read_file, real_path
 from memctl.store import tombstones
 from memctl.store.database import Database
@@ -189,6 +189,19 @@ def language_of(path: str) -> str:
     """The programming language of a document; "" for any other."""
     kind, language = kind_of(path)
     return language if kind == "code" else ""
+
+
+def has_lines(path: str, first: int, last: int) -> bool:
+    """Whether a file has these lines, and something stands in them; True where that cannot be told without a sync."""
+    from memctl.text.decoding import decode
+
+    if needs_worker(path):  # what counts are the lines of its text
+        return True
+    try:
+        text, _, _ = decode(read_file(path, _BLOB_BYTES)[0], path)
+    except errors.DocumentUnreadable:
+        return True
+    return CitedDocument(path, [(1, text)]).place_of_lines(first, last) is not None
 
 
 def stored_document(db: Database, path: str) -> CitedDocument | None:

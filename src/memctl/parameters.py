@@ -159,7 +159,13 @@ class Selection(Group):
 
 
 class BlockForm(Group):
-    """What stands around the passages of a block."""
+    """What stands around the passages of a block, and whether it is made of passages or of a line each."""
+
+    mode: Annotated[
+        Literal["hybrid", "inject", "catalog"],
+        Arg("catalog: a line of each item instead of the passages; inject: with --json, no list of items", "--mode",
+            mcp="full", mcp_help="inject: the text only; catalog: a line of each item only"),
+    ] = "hybrid"  # fmt: skip
 
     no_header: Annotated[bool, Arg("only the passages, without header and footer", "--no-header", mcp=False)] = False
     frame: Annotated[

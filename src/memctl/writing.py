@@ -41,7 +41,9 @@ class StatementBatch:
     def __init__(self, ctx: Context, door: str, target: WriteTarget, source: MemoryProvenance | None = None) -> None:
         self.ctx, self.door, self.target = ctx, door, target
         self.scope, self.corpus_id = target.place(ctx)
-        session = target.session or (ctx.env("MEMCTL_SESSION") if source is None else None)
+        session = target.session
+        if session is None and source is None:
+            session = ctx.env("MEMCTL_SESSION")
         self.session = session
         self.source = source or MemoryProvenance("tool", f"{door}:{session}" if session else door)
         self.items: list[MemoryItem] = []
@@ -142,13 +144,13 @@ class StatementBatch:
         how["contradicted"] = {
             item_id: [(one.id, one.why) for one in some if not one.is_repeat] for item_id, some in similar.items()
         }
-        with db.atomic() if self.session else nullcontext():
+        with nullcontext() if self.session is None else db.atomic():
             if cut:
                 done = statements.store_long_statements(db, policy, self.items, **how)
             else:
                 outcomes = statements.store_statements(db, policy, self.items, **how, again=again, cites=self._cited)
                 done = statements.StatementOutcomes(outcomes, 0)
-            if self.session:
+            if self.session is not None:
                 said = [one.id for one in done.outcomes if one.id]
                 statements.note_said(
                     db, policy, self.session, said, self.scope, fixed=self.target.workspace is not None

@@ -204,6 +204,24 @@ def test_every_page_of_the_items_is_zeroed_in_turn(large: str, tmp_path: Path) -
         assert done.json()["damaged"]
 
 
+def test_a_file_that_is_cut_short_is_no_whole_salvage(large: str) -> None:
+    data = Path(large).read_bytes()
+    Path("cut.db").write_bytes(data[: len(data) * 2 // 3])
+    done = ok("salvage", "cut.db", "new.db", "--json")
+    assert done.json()["status"] == "incomplete"
+    assert f"{len(data) // 8192 - len(data) * 2 // 3 // 8192} pages missing at its end" in done.notes
+
+
+def test_salvage_reads_no_view(filled: list[str]) -> None:
+    with closing(sqlite3.connect(STORE)) as conn:
+        conn.executescript(
+            "PRAGMA journal_mode = DELETE; DROP TABLE memory_items; "
+            "CREATE VIEW memory_items AS SELECT 'MEM-never' AS id, 'Made up.' AS content"
+        )
+    said = ok("salvage", STORE, "new.db", "--json").json()
+    assert (said["items"], said["lost"]) == (3, [])
+
+
 def test_a_sound_store_is_salvaged_whole(filled: list[str]) -> None:
     ok("workspace", "set", "w", "--read", "a,b")
     said = ok("salvage", STORE, "new.db", "--json").json()

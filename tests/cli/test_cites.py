@@ -240,3 +240,14 @@ def test_what_a_program_writes_is_tied_too(project: Path) -> None:
         assert states() == {"`check`": "fresh"}
         store.update_item(item.id, {"content": "`Store.close` gives nothing."})
         assert states() == {"`Store.close`": "fresh"}
+
+
+@pytest.mark.parametrize("lines", ["900", "1-900", "2-3"])
+def test_lines_that_are_not_there_are_refused(project: Path, lines: str) -> None:
+    """Also lines where nothing stands; of a file that was not synced yet, too."""
+    write(project / "later" / "new.py", AUTH)
+    for path in ("src/auth.py", "later/new.py"):
+        done = run("remember", "Tokens are checked.", "--cites", f"{path}:{lines}")
+        assert (done.code, done.out) == (1, b"") and "has no such lines" in done.notes
+    write(project / "later" / "text.pdf", "%PDF-1.4 no line of it is known before a sync")
+    assert remember("Tokens are checked there.", "--cites", "later/text.pdf:3")

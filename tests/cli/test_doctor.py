@@ -107,6 +107,21 @@ def test_rows_of_items_that_are_not_there_are_taken_away(store: str) -> None:
     assert len(stored()) == 1
 
 
+def test_rows_of_sessions_that_are_not_there_are_taken_away(store: str) -> None:
+    """As another program leaves them that deletes sessions; threads of sessions that are there stay."""
+    for name in ("a", "b", "c"):
+        ok("session", "start", name)
+    ok("session", "link", "b", "follows_up_on", "a")
+    ok("session", "link", "c", "merges", "b")
+    ok("remember", "The gateway retries twice.", "--session", "c")
+    with change() as db:
+        db.run("DELETE FROM memory_sessions WHERE session_id = 'c'")
+    found = checks()["orphans"]
+    assert (found["status"], found["detail"]) == ("warn", "2")
+    assert checks("--fix")["orphans"]["status"] == "pass"
+    assert [link["dst_id"] for link in ok("session", "tree", "b", "--json").json()["links"]] == ["a"]
+
+
 def test_a_wrong_hash_is_set_right(store: str) -> None:
     with change() as db:
         db.run("UPDATE memory_items SET content_hash = ''")

@@ -275,7 +275,8 @@ def test_what_was_purged_elsewhere_and_is_here_stays() -> None:
     kept = ok("remember", "We deploy on Fridays.").text.strip()
     stone = {"record": "tombstone", "content_hash": stored()[0].content_hash, "item_id": "MEM-2", "source": "",
              "purged_at": "2026-01-01"}  # fmt: skip
-    assert "is here; left alone" in run("import", stdin=json.dumps(stone)).notes
+    for one in (stone, stone | {"item_id": kept, "content_hash": "sha256:0"}):
+        assert "is here; left alone" in run("import", stdin=json.dumps(one)).notes
     assert records(complete(), "tombstone") == []
     with change() as store:  # the same words in another scope were purged here
         store.run(

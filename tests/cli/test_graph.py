@@ -117,3 +117,12 @@ def test_whatever_labels_say_the_formats_stay_well_formed(labels: list[tuple[str
         assert re.fullmatch(rf"  {quoted}(?: -> {quoted})? \[label={quoted}(?:, shape=box)?\];", line), line
     for line in list(to_mermaid(nodes, some))[1:]:
         assert re.fullmatch(r'  n\d+(?:\["[^"\[\]<>`{}|&\n]+"\]| -- "similar" --> n\d+)', line), line
+
+
+def test_an_item_with_more_links_than_there_is_room_for(scratch: Path) -> None:
+    hub, *others = [ok("remember", "-q", f"Fact {number}: {'word' * number}").text.strip() for number in range(8)]
+    for one in others:
+        ok("link", hub, "related_to", one)
+    found = ok("graph", "--around", hub, "-n", "3", "--depth", "3", "--json").json()
+    assert (len(found["nodes"]), found["truncated"]) == (3, True)
+    assert len(ok("graph", "--around", hub, "--depth", "1", "--json").json()["nodes"]) == 8

@@ -382,3 +382,28 @@ def test_a_question_says_what_newness_and_use_count() -> None:
     for wrong in ("recency", "recency=x", "words=1", "recency=2", "recency=nan", "=", "recency_days=0"):
         said_of = run("search", "gateway", "--weigh", wrong)
         assert (said_of.code, "--weigh" in said_of.notes) == (1, True), wrong
+
+
+# --- what a block is made of -------------------------------------------------------------------------------------
+
+
+def test_a_catalog_is_a_line_of_each_item_and_no_use_of_it(copies: None) -> None:
+    lines = ok("recall", "ledger journal transfer", "--mode", "catalog", "--no-header").text.splitlines()
+    assert [line[0] for line in lines] == ["[", " ", "[", " "]
+    assert max(map(len, lines)) <= 121
+    assert {json.loads(line)["usage_count"] for line in ok("export").text.splitlines()} == {0}
+
+
+def test_mode_says_what_the_data_of_recall_holds(copies: None) -> None:
+    data = {mode: ok("recall", "ledger", "--mode", mode, "--json").json() for mode in ("hybrid", "inject", "catalog")}
+    assert data["hybrid"] == ok("recall", "ledger", "--json").json()
+    assert data["inject"] == data["hybrid"] | {"items": []}
+    assert not data["catalog"]["inject_text"] and data["catalog"]["items"]
+    assert data["catalog"]["tokens_used"] < data["hybrid"]["tokens_used"]
+
+
+@pytest.mark.parametrize("budget", [1, 20, 40, 55, 80, 130, 300])
+@pytest.mark.parametrize("frame", ["compact", "full", "none"])
+def test_a_catalog_keeps_within_its_budget(copies: None, budget: int, frame: str) -> None:
+    out = ok("recall", "ledger", "--mode", "catalog", "--budget", str(budget), "--frame", frame).text
+    assert len(out) <= budget * CHARS_PER_TOKEN

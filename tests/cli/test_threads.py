@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from memctl.context import Context
-from stores import STORE
+from stores import STORE, change
 from support import golden, ok, operation, run
 
 session_start = operation("session-start")
@@ -220,3 +220,14 @@ def test_a_store_from_before_is_read_as_it_is(tmp_path: Path) -> None:
     assert ok("session", "stale", "--db", old).text == ""
     assert run("search", "x", "--session", "p:1", "--db", old).code == 1
     assert old.read_bytes() == before
+
+
+def test_a_circle_of_another_program_is_drawn_whole() -> None:
+    for name in ("x:1", "x:2", "x:3"):
+        ok("session", "start", name)
+    ok("session", "link", "x:2", "follows_up_on", "x:1")
+    ok("session", "link", "x:3", "follows_up_on", "x:2")
+    with change() as db:
+        db.run("INSERT INTO memory_session_links VALUES ('x:1', 'x:3', 'follows_up_on', '2026-01-01')")
+    lines = ok("session", "tree", "x:3").text.splitlines()
+    assert [line.split("x:")[1][0] for line in lines] == ["1", "2", "3"] and lines[2].startswith("*")

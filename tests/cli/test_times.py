@@ -1,10 +1,13 @@
 """--since, --until and --as-of: which items a read sees, and as what."""
 
 import os
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from memctl import ids
 from memctl.types import MemoryItem
@@ -195,3 +198,19 @@ def test_what_is_ingested_now_was_not_there(history: None) -> None:
     done = run("push", "gateway", "--source", "a.md", "--as-of", "1d")
     assert (done.code, done.out) == (1, b"")
     assert "--as-of" in done.notes
+
+
+@given(
+    st.datetimes().filter(lambda moment: 1 < moment.year < 9999), st.sampled_from(["Z", "+00:00", "+02:00", ""]),
+    st.sampled_from(["seconds", "microseconds", "milliseconds"]),
+)  # fmt: skip
+def test_sql_makes_of_a_stored_time_what_python_does(moment: datetime, zone: str, exactness: str) -> None:
+    import sqlite3
+
+    from memctl.store.filters import utc, utc_of
+
+    text = moment.isoformat(timespec=exactness) + zone
+    conn = sqlite3.connect(":memory:")
+    conn.create_function("memctl_utc", 1, utc)
+    assert conn.execute(f"SELECT {utc_of('t')} FROM (SELECT ? AS t)", (text,)).fetchone() == (utc(text),)
+    conn.close()

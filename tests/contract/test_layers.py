@@ -128,7 +128,11 @@ def texts(tree: ast.Module) -> Iterator[str]:
             yield node.value
 
 
-@pytest.mark.parametrize("path", [p for p in MODULES if room(p) != "store"], ids=label)
+#: SQL for another database than the store; its own file has it.
+FOREIGN_SQL = os.path.join("remote", "postgres.py")
+
+
+@pytest.mark.parametrize("path", [p for p in MODULES if room(p) != "store" and label(p) != FOREIGN_SQL], ids=label)
 def test_sql_is_written_in_the_store_alone(path: Path) -> None:
     assert [text for text in texts(code(path)) if SQL.match(text)] == []
 

@@ -1,6 +1,7 @@
 """The tools of rekal and mem-context by their own names: answered, never listed, and nothing is deleted for good."""
 
 from datetime import datetime, timedelta, timezone
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,17 +12,22 @@ from memctl.mcp.aliases import ALIASES
 from support import ok
 
 DB = "memory.db"
+#: Tools of ours that are called by arguments of others.
+OURS = {
+    "memory_update", "memory_supersede", "memory_build_context", "memory_search", "memory_link", "memory_related",
+    "memory_similar", "memory_palace_list",
+}  # fmt: skip
 
 
-def call(name: str, **arguments: Any) -> dict[str, Any]:
+def call(name: str, /, *, options: tuple[str, ...] = (), **arguments: Any) -> dict[str, Any]:
     """The structured answer of a server of its own to one call."""
 
     async def scenario(client: Any) -> dict[str, Any]:
         listed = {tool.name for tool in (await client.list_tools()).tools}
-        assert name not in listed - {"memory_update", "memory_supersede", "memory_build_context"}
+        assert name not in listed or name in OURS
         return dict(said(await client.call_tool(name, arguments))["structuredContent"])
 
-    return dict(talk_stdio("--db", DB, scenario=scenario))
+    return dict(talk_stdio("--db", DB, *options, scenario=scenario))
 
 
 def remember(*words: str, **how: Any) -> str:
@@ -45,7 +51,7 @@ def make_old(item_id: str, days: int) -> None:
 )
 def test_deleting_is_archiving_and_the_answer_says_so(name: str, key: str, more: dict[str, Any]) -> None:
     made = remember("The gateway retries twice.")
-    answer = call(name, **{key: made}, **more)
+    answer = call(name, **(more | {key: made}))
     assert answer["ids"] == [made]
     assert "archived, not deleted" in answer["warnings"][0]
     assert item(made).archived
@@ -141,3 +147,40 @@ def test_conversations_are_sessions() -> None:
     assert call("conversation_stale")["sessions"] == []
     assert [one["days_inactive"] for one in call("conversation_stale", days=0)["sessions"]] == [0, 0]
     assert call("conversation_start", branches_from="nothing")["status"] == "error"
+
+
+def test_our_tools_take_the_ids_that_rekal_gives() -> None:
+    a, b = remember("The gateway retries twice."), remember("The gateway retries failed calls.")
+    assert call("memory_link", from_id=a, to_id=b, relation="refines")["dst_id"] == b
+    assert call("memory_related", memory_id=a)["related"][0]["id"] == b
+    assert [one["id"] for one in call("memory_similar", memory_id=a)["items"]] == [b]
+    assert call("memory_search", query="gateway", project="project", memory_type="decision")["count"] == 0
+    assert call("memory_search", query="gateway", project="project", memory_type="note")["count"] == 2
+
+
+def test_weights_that_cannot_be_honoured_are_named() -> None:
+    remember("The gateway retries twice.")
+    found = call("memory_search", query="gateway", w_fts=0.9, w_vec=0.1)
+    assert found["warnings"] == ["not used here: w_fts, w_vec"]
+    built = call("memory_build_context", query="gateway", weights={"w_vec": 1.0, "w_recency": 0.5})
+    assert built["warnings"] == ["not used here: w_vec"]
+    assert "warnings" not in call("memory_build_context", query="gateway", weights={"w_recency": 0.5, "half_life": 9})
+
+
+def test_a_place_among_the_items_is_no_folder(tmp_path: Path) -> None:
+    """Also where a folder of its name is, and where the server may read none."""
+    made = remember("The gateway retries twice.", "--tags", "deploy")
+    Path("default/deploy").mkdir(parents=True)
+    for options in ((), ("--allow-root", str(tmp_path))):
+        found = call("memory_palace_list", path="default/deploy", options=options)
+        assert [one["item_id"] for one in found["locations"]] == [made]
+        assert call("memory_palace_list", path="../..", options=options)["locations"] == []
+
+
+def test_what_hangs_together_is_told_to_models() -> None:
+    a, b = remember("The gateway of `src/gate.py` retries twice."), remember("Clients wait a second.")
+    call("memory_link", src_id=b, dst_id=a, relation="depends_on")
+    graph = call("memory_graph", around=a, kind="depends_on")
+    assert [(one["src"], one["kind"], one["dst"]) for one in graph["edges"]] == [(b, "depends_on", a)]
+    (named,) = call("memory_entities", name="gate.py")["entities"]
+    assert (named["kind"], [one["id"] for one in named["items"]]) == ("path", [a])

@@ -1,13 +1,21 @@
 """memctl remote: what travels between stores, what stays, and what is made of it where it arrives."""
 
 import json
+import os
+import re
 import shutil
+import signal
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
 from homes import SHARED, Home, exchange, homes
-from memctl.remote import merge
+from memctl.context import open_context
+from memctl.operation import READ
+from memctl.remote import merge, segments
+from support import PATIENCE, golden, operation
 
 FRIDAY, DATABASE = "We deploy on Fridays.", "The database is PostgreSQL 15."
 
@@ -311,3 +319,109 @@ def test_an_item_is_told_who_said_it_and_how_far_he_is_trusted() -> None:
     assert anna.items()[0]["tier"] == "ltm"
     entries = bert.json("remote", "log", "team")["entries"]
     assert [(one["who"], one["what"]) for one in entries] == [("anna", "said")]
+
+
+def test_what_waits_for_a_person_is_in_the_status_and_in_review() -> None:
+    anna, bert = homes("anna", "bert", trust="medium")
+    said, other = anna.say(FRIDAY), anna.say(DATABASE)
+    exchange(anna, bert)
+    assert anna.json("remote", "status")["remotes"][0]["held"] == 0
+    bert.ok("forget", said)
+    bert.ok("purge", other, "--yes")
+    exchange(bert, anna)
+    assert anna.json("remote", "status")["remotes"][0]["held"] == 2
+    assert "2 held back until you decide (memctl review)" in anna.ok("remote", "status").text
+    review = anna.ok("review").text
+    assert said in review
+    assert other in review
+    anna.ok("quarantine", "release", said, other, "--reason", "it holds")
+    assert anna.json("remote", "status")["remotes"][0]["held"] == 0
+
+
+def test_every_command_knows_a_twin_by_both_of_its_ids() -> None:
+    anna, bert = homes("anna", "bert")
+    hers, his = anna.say(FRIDAY), bert.say(FRIDAY)
+    exchange(anna, bert)
+    for home, other in ((anna, his), (bert, hers)):
+        for command in ("history", "blame", "links"):
+            assert home.ok(command, other).text == home.ok(command, hers).text, command
+    with open_context(anna.db) as ctx:
+        ctx.allow(READ)
+        assert [item.id for item in operation("read")(ctx, [his]).items] == [hers]
+
+
+def test_sync_watches_until_it_is_stopped() -> None:
+    anna, bert = homes("anna", "bert")
+    line = [sys.executable, "-m", "memctl", "remote", "sync", "--watch", "--interval", "0.2"]
+    with subprocess.Popen(line, env=os.environ | bert.env, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL,
+                          text=True, start_new_session=True) as child:  # fmt: skip
+        assert child.stderr is not None
+        said = iter(child.stderr.readline, "")
+        try:
+            assert any("Watching" in one for one in said)
+            for fact in (FRIDAY, DATABASE):
+                anna.say(fact)
+                anna.sync()
+                assert any("1 new" in one for one in said)
+            Path(SHARED).rename("away")  # as a drive that is taken out
+            assert any("there is no such folder" in one for one in said)
+            Path("away").rename(SHARED)
+            assert any("nothing new" in one for one in said)
+            os.killpg(child.pid, signal.SIGINT)
+            assert any("Stopped" in one for one in said)
+            assert child.wait(PATIENCE) == 0
+        finally:
+            child.kill()
+    assert bert.texts() == [DATABASE, FRIDAY]
+    bert.ok("undo")  # each exchange is a run of its own
+    assert bert.texts() == [FRIDAY]
+
+
+def test_the_json_of_each_action() -> None:
+    anna, bert = homes("anna", "bert", trust="medium")
+    anna.say(FRIDAY)
+    names = {anna.json("remote", "list")["remotes"][0]["replica"]: "<anna>",
+             bert.json("remote", "list")["remotes"][0]["replica"]: "<bert>"}  # fmt: skip
+    actions = (
+        "add other . --scope other=theirs", "list", "sync --dry-run", "sync team", "status team", "log team",
+        "verify team", "compact team", "remove other",
+    )  # fmt: skip
+    for words in actions:
+        action = words.replace("--", "").split()
+        text = anna.ok("remote", *words.split(), "--json").text
+        for replica, shown in names.items():
+            text = text.replace(replica, shown)
+        text = re.sub(r"\b[0-9a-f]{12}\b", "<replica>", re.sub(r"\b[0-9a-f]{32}\b", "<key>", text))
+        golden(
+            f"remote-{'-'.join(action[: 2 if 'dry-run' in action else 1])}-json", re.sub(r"\b\d{16}\b", "<clock>", text)
+        )
+
+
+def test_the_log_of_somebody_who_is_gone_is_compacted_by_another() -> None:
+    anna, bert, carl = homes("anna", "bert", "carl")
+    said = bert.say(FRIDAY)
+    exchange(bert, anna)
+    bert.ok("purge", said, "--yes")
+    exchange(bert, anna)
+    (his,) = {one["replica"] for one in bert.json("remote", "list")["remotes"]}
+    room = Path(SHARED, "memctl", "project", his)
+    assert len(list(room.iterdir())) == 2
+    bert.say(DATABASE)
+    bert.sync()
+    Path(SHARED).rename("away")
+    gone = anna.run("remote", "compact", "team", "--log", his)
+    Path("away").rename(SHARED)
+    assert gone.code == 1
+    assert anna.json("remote", "compact", "team", "--log", his)["logs"] == [{"scope": "project", "records": 2}]
+    (one,) = room.iterdir()
+    assert FRIDAY not in str(segments.records_of(one.read_bytes()))
+    exchange(carl, anna)
+    assert anna.texts() == carl.texts() == [DATABASE]
+    assert anna.json("remote", "verify", "team")["status"] == "ok"
+    bert.say("Here he is again.")
+    exchange(bert, anna, carl)
+    assert anna.texts() == bert.texts() == carl.texts()
+    assert len(anna.texts()) == 2
+    own = anna.json("remote", "list")["remotes"][0]["replica"]
+    for log in ("ee" * 6, own, "x"):
+        assert anna.run("remote", "compact", "team", "--log", log).code == 1

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from homes import SHARED, Home, exchange, homes
+from memctl.remote.git import GitCarrier
 from support import PATIENCE
 
 KILLED = 137
@@ -19,8 +20,10 @@ KILLED = 137
 QUICK_POINTS = 12
 
 
-def prepare() -> tuple[Home, Home]:
+def prepare(*, git: bool) -> tuple[Home, Home]:
     """Two stores with something to say to each other, as files that can be put back."""
+    if git:
+        subprocess.run(["git", "init", "--quiet", "--bare", SHARED], check=True)
     anna, bert = homes("anna", "bert")
     said = anna.say("We deploy on Fridays.", "--tags", "ops")
     gone = anna.say("The cache lives in Redis.")
@@ -58,6 +61,15 @@ def killed_sync(home: Home, at: int) -> tuple[int, int]:
         sqlite3.connect = watched  # type: ignore[assignment]
         os.replace = lambda *given, **how: (count(), replace(*given, **how), count())[1]
         os.fsync = lambda *given: (count(), fsync(*given))[1]
+        call = GitCarrier._git
+
+        def git(carrier: GitCarrier, *words: str, data: bytes = b"") -> bytes:
+            count()
+            said = call(carrier, *words, data=data)
+            count()
+            return said
+
+        GitCarrier._git = git  # type: ignore[assignment, method-assign]
         status = 99
         try:
             status = home.run("remote", "sync").code
@@ -81,8 +93,13 @@ def _counter(at: int, tally: Path) -> Callable[[], None]:
     return count
 
 
-def sweep(points: int | None) -> None:
-    anna, bert = prepare()
+def logs_there() -> int:
+    found = [*Path(SHARED).glob("memctl/project/*"), *Path(SHARED).glob("refs/memctl/project/*")]
+    return len(found)
+
+
+def sweep(points: int | None, *, git: bool = False) -> None:
+    anna, bert = prepare(git=git)
     status, steps = killed_sync(bert, 0)
     assert status == 0
     exchange(anna, bert)
@@ -95,17 +112,19 @@ def sweep(points: int | None) -> None:
         assert bert.rows("PRAGMA integrity_check") == [("ok",)]
         exchange(anna, bert)
         assert (anna.texts(), bert.texts()) == (wanted, wanted), at
-        assert len(list(Path(SHARED, "memctl", "project").iterdir())) == 2, at
+        assert logs_there() == 2, at
         assert bert.json("remote", "verify", "team")["status"] == "ok", at
 
 
-def test_an_exchange_that_is_killed_goes_on() -> None:
-    sweep(QUICK_POINTS)
+@pytest.mark.parametrize(("git", "points"), [(False, QUICK_POINTS), (True, QUICK_POINTS // 3)], ids=["folder", "git"])
+def test_an_exchange_that_is_killed_goes_on(git: bool, points: int) -> None:
+    sweep(points, git=git)
 
 
 @pytest.mark.slow
-def test_an_exchange_that_is_killed_anywhere_goes_on() -> None:
-    sweep(None)
+@pytest.mark.parametrize("git", [False, True], ids=["folder", "git"])
+def test_an_exchange_that_is_killed_anywhere_goes_on(git: bool) -> None:
+    sweep(None, git=git)
 
 
 def test_two_processes_on_one_store_are_one_machine() -> None:

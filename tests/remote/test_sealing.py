@@ -4,10 +4,14 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from homes import SHARED, Home, exchange
 from memctl.remote import segments
-from memctl.remote.sealing import MARK
+from memctl.remote.sealing import MARK, RemoteSeal, SealProblem
+from support import examples
+from wire import CoreClient, built
 
 FRIDAY, JSON = "We deploy on Fridays.", "The API speaks JSON."
 
@@ -205,3 +209,27 @@ def test_what_is_sealed_and_could_not_leave_is_what_leaves_later() -> None:
     assert bert.texts() == [FRIDAY]
     anna.ok("remote", "remove", "team")
     assert anna.rows("SELECT name FROM sqlite_master WHERE name LIKE 'memctl_remote%'") == []
+
+
+def test_a_model_is_not_told_where_keys_are() -> None:
+    anna, _ = signing("anna", "bert")
+    assert anna.json("remote", "list")["remotes"][0]["sign"].endswith("/anna.key")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("MEMCTL_DB", anna.db)
+        told = CoreClient(built("--toolset", "full").core).call("memory_remote_status")
+    assert told["structuredContent"]["total"] == 1
+    assert "anna.key" not in str(told)
+
+
+@examples(200)
+@given(st.binary(max_size=300), st.booleans())
+def test_whatever_a_sealed_segment_is_it_is_opened_or_a_problem(data: bytes, marked: bool) -> None:
+    sealed, problem = MARK + data if marked else data, ""
+    try:
+        body, signer = RemoteSeal().open("here", sealed)
+    except SealProblem as exc:
+        problem = str(exc)
+    else:
+        assert signer == ""
+        assert sealed.endswith(body)
+    assert marked or not problem

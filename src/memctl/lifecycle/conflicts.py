@@ -4,9 +4,9 @@ Two statements are compared when they share two of their rarest words, so the co
 square; of those that share them, the newest are compared.
 """
 
-from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping
-from itertools import combinations
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from itertools import chain, combinations
 
 from memctl.store import conflicts
 from memctl.store.database import Database
@@ -33,30 +33,42 @@ def scan(db: Database, filters: Filters) -> tuple[list[tuple[str, str, str]], in
     """
     read = overview.iterate_texts(db, filters.replace(injectable=True, archived=False, origin="statements"))
     rows = [(item_id, place, text) for item_id, place, text in read if len(text) <= MOST_CHARS]
-    topics = [tuple(contradiction.topic_words(text)) for _, _, text in rows]
-    counts = Counter(word for words in topics for word in words)
+    words = contradiction.TopicWords()
+    topics = [tuple(words.of(text)) for _, _, text in rows]
+    counts = Counter(chain.from_iterable(topics))
+    telling = sorted((count, word) for word, count in counts.items() if 1 < count <= COMMON)
+    ranks = {word: rank for rank, (_, word) in enumerate(telling, 1)}
+    places: dict[tuple[object, ...], int] = {}
     found: list[tuple[str, str, str]] = []
-    sharing: dict[int, list[int]] = defaultdict(list)
+    sharing: dict[int, list[int]] = {}
+    alone: dict[int, int] = {}  # most pairs of words are those of one statement, and cost no list
     for at, (item_id, place, text) in enumerate(rows):
-        compared: set[int] = set()
-        for key in _keys(topics[at], counts):
-            others = sharing[hash((place, key))]  # a number takes less room; what shares one by chance is compared, too
-            for other in others[-COMPARED:]:
-                if other not in compared:
-                    compared.add(other)
-                    shared = len(set(topics[other]).intersection(topics[at]))
-                    if shared < LEAST_SHARED * min(len(topics[other]), len(topics[at])):
-                        continue
-                    if why := contradiction.find(rows[other][2], text):
-                        found.append((rows[other][0], item_id, why))
-            others.append(at)
-    return found, len(rows)
+        near: set[int] = set()
+        rarest = sorted(filter(None, map(ranks.get, topics[at])))[:RAREST]
+        start = places.setdefault(place, len(places)) * len(telling)
+        for key in _keys(rarest, start, len(telling) + 1):
+            first = alone.setdefault(key, at)
+            if first != at:
+                others = sharing.setdefault(key, [first])
+                near.update(others[-COMPARED:])
+                others.append(at)
+        for other in near:
+            shared = len(set(topics[other]).intersection(topics[at]))
+            if shared < LEAST_SHARED * min(len(topics[other]), len(topics[at])):
+                continue
+            if why := contradiction.find(rows[other][2], text):
+                found.append((rows[other][0], item_id, why))
+    return sorted(found), len(rows)
 
 
-def _keys(words: Iterable[str], counts: Mapping[str, int]) -> Iterator[tuple[str, ...]]:
-    """What statements share that are compared: pairs of their rarest words, or the only one."""
-    shared = sorted((word for word in words if 1 < counts[word] <= COMMON), key=lambda word: (counts[word], word))
-    yield from combinations(sorted(shared[:RAREST]), 2) if len(shared) > 1 else [tuple(shared)] if shared else []
+def _keys(ranks: Sequence[int], start: int, most: int) -> list[int]:
+    """What statements of one place (`start`) share that are compared: pairs of their rarest words, or the only one.
+
+    Words are their ranks, below `most`; a pair is one number, because that takes less room.
+    """
+    if len(ranks) == 1:
+        return [(start + ranks[0]) * most]
+    return [(start + a) * most + b for a, b in combinations(ranks, 2)]
 
 
 def forget_outdated(db: Database, filters: Filters) -> int:

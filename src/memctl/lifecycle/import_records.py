@@ -242,7 +242,8 @@ class RecordImport:
         """Make room for a record. Raises RecordRefused."""
         if kind.name == "tombstone":
             holders = items.ids_by_hash(db, [given["content_hash"]]).get(given["content_hash"], [])
-            if any(holder.id not in self._fresh for holder in holders):
+            is_here = given["item_id"] not in self._fresh and items.get_summaries(db, [given["item_id"]])
+            if is_here or any(holder.id not in self._fresh for holder in holders):
                 raise RecordRefused("skipped_conflict", f"what was purged elsewhere, {given['item_id']}, is here")
         if kind.name == "revision":
             item_id = given["item_id"]

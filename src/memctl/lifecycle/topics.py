@@ -4,15 +4,13 @@ Every item goes to that of its words which most items share, unless nearly all d
 and the same store gives the same topics. Nothing of it is stored.
 """
 
-import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable
+from itertools import chain
 from typing import NamedTuple
 
-from memctl.text.contradiction import topic_stem
+from memctl.text.contradiction import TopicWords, topic_stem
 
-#: What a word is here.
-_WORD = re.compile(r"[^\W\d_]{3,}")
 #: A word that more than this share of the items have names no topic; in small stores, more than LEAST_COMMON items.
 COMMON_SHARE, LEAST_COMMON = 0.2, 5
 #: Items of a topic at least, and words that name one.
@@ -45,21 +43,22 @@ def find_topics(given: Iterable[tuple[str, str, str, list[str]]]) -> tuple[list[
     stems = _Stems()
     rows: list[tuple[str, str, tuple[str, ...]]] = []
     for item_id, made, text, tags in given:
-        written = _WORD.findall(" ".join((text, *tags)))
-        rows.append((item_id, made, tuple(filter(None, dict.fromkeys(map(stems.__getitem__, written))))))
-    counts = Counter(word for _, _, words in rows for word in words)
+        rows.append((item_id, made, tuple(stems.of(" ".join((text, *tags))))))
+    counts = Counter(chain.from_iterable(words for _, _, words in rows))
     most = max(COMMON_SHARE * len(rows), LEAST_COMMON)
-    usable = {word: count for word, count in counts.items() if LEAST_ITEMS <= count <= most}
-    groups: dict[str, list[int]] = defaultdict(list)
+    usable = sorted((-count, word) for word, count in counts.items() if LEAST_ITEMS <= count <= most)
+    ranks = {word: rank for rank, (_, word) in enumerate(usable)}
+    groups: dict[int, list[int]] = defaultdict(list)
     for at, (_, _, words) in enumerate(rows):
-        known = [word for word in words if word in usable]
+        known = [rank for rank in map(ranks.get, words) if rank is not None]
         if known:
-            groups[min(known, key=lambda word: (-usable[word], word))].append(at)
+            groups[min(known)].append(at)
     topics = []
-    for head, members in groups.items():
+    for rank, members in groups.items():
         if len(members) < LEAST_ITEMS:
             continue
-        inside = Counter(word for at in members for word in rows[at][2] if word in usable)
+        head = usable[rank][1]
+        inside = Counter(filter(ranks.__contains__, chain.from_iterable(rows[at][2] for at in members)))
         least = max(LEAST_ITEMS, NAMING_SHARE * len(members))
         others = [word for word, count in inside.items() if word != head and count >= least]
         others.sort(key=lambda word: (-inside[word] * inside[word] / counts[word], word))
@@ -69,17 +68,18 @@ def find_topics(given: Iterable[tuple[str, str, str, list[str]]]) -> tuple[list[
     return topics, len(rows), len(rows) - sum(topic.size for topic in topics)
 
 
-class _Stems(dict[str, str]):
-    """The stem of each word as it is written; and of each stem the word that is shown for it."""
+class _Stems(TopicWords):
+    """The stems of words; and of each stem the word that is shown for it."""
 
     def __init__(self) -> None:
         super().__init__()
         self._shown: dict[str, str] = {}
 
-    def __missing__(self, word: str) -> str:
-        stem = self[word] = topic_stem(word)
+    def stem(self, word: str) -> str:
+        """The stem of a word, which may be the one that is shown for it: the shortest form, retry and not retries."""
+        stem = topic_stem(word)
         best = self._shown.get(stem)
-        if best is None or (len(word), word) < (len(best), best):  # the shortest form: retry, not retries
+        if best is None or (len(word), word) < (len(best), best):
             self._shown[stem] = word
         return stem
 

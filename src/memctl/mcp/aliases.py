@@ -11,6 +11,7 @@ from memctl.annotations import Any
 
 #: The kinds of memory that mem-context has are tiers here.
 _TIERS = {"episodic": "stm", "semantic": "mtm", "permanent": "ltm"}
+_UNUSED = "not used here: {}"
 _ARCHIVED = "archived, not deleted: memctl restore brings it back, and only a person deletes for good (memctl purge)"
 
 
@@ -18,7 +19,7 @@ class Alias(NamedTuple):
     """Another name of a tool, or other names of its arguments.
 
     tool    our tool
-    names   its argument -> ours; "" for one that is understood and has no use here
+    names   its argument -> ours; "" for one that is understood and no use is made of it here
     values  our argument -> what a word of theirs is here
     worded  our argument -> the words around their value: `{}d` makes 30 days of 30
     fixed   our arguments that the name alone gives
@@ -37,17 +38,26 @@ class Alias(NamedTuple):
 
 
 _MEMORY = {"memory_id": "id", "memory_type": "type"}
+_SEARCHED = {
+    "project": "scope", "memory_type": "type_filter", "conversation_id": "session_id", "w_fts": "", "w_vec": "",
+    "w_recency": "", "half_life": "",
+}  # fmt: skip
 #: By the name that is called; a tool of ours stands here for the arguments that others give it.
 ALIASES: dict[str, Alias] = {
     # rekal 1.x and 3.x
     "memory_update": Alias("memory_update", _MEMORY),
     "memory_delete": Alias("memory_forget", {"memory_id": "id"}, said=_ARCHIVED),
-    "memory_supersede": Alias("memory_supersede", {"memory_type": "type"}),
+    "memory_supersede": Alias("memory_supersede", {"memory_type": "type", "project": "", "conversation_id": ""}),
     "memory_health": Alias("memory_stats"),
     "memory_build_context": Alias(
         "memory_build_context",
         {"w_fts": "", "w_vec": "", "w_recency": "recency", "half_life": "recency_days", "weights": ""},
+        within="weights",
     ),
+    "memory_search": Alias("memory_search", _SEARCHED),
+    "memory_link": Alias("memory_link", {"from_id": "src_id", "to_id": "dst_id"}),
+    "memory_related": Alias("memory_related", {"memory_id": "id"}),
+    "memory_similar": Alias("memory_similar", {"memory_id": "id"}),
     "conversation_start": Alias("memory_session_start", {"project": "scope", "conversation_id": "session_id"}),
     "conversation_tree": Alias("memory_session_tree", {"conversation_id": "session_id"}),
     "conversation_threads": Alias("memory_session_list", {"project": "scope"}),
@@ -81,9 +91,11 @@ def translate(name: str, arguments: Mapping[str, Any]) -> tuple[str, dict[str, A
     found: dict[str, Any] = dict(alias.fixed)
     for key, value in given.items():
         ours = alias.names.get(key, key)
-        if ours and value is not None:
+        if value is not None and (ours or key not in alias.names):
             known = alias.values.get(ours, {})
             word = known.get(value, value) if isinstance(value, str) else value
             found[ours] = alias.worded[ours].format(word) if ours in alias.worded else word
-    is_silent = alias.unless and not given.get(alias.unless)
-    return alias.tool, found, "" if is_silent else alias.said
+    unused = [key for key, value in given.items() if value is not None and alias.names.get(key) == ""]
+    if alias.unless:
+        return alias.tool, found, alias.said if given.get(alias.unless) else ""
+    return alias.tool, found, alias.said or (_UNUSED.format(", ".join(unused)) if unused else "")

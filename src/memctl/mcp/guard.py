@@ -27,6 +27,8 @@ MAX_GLOB_MATCHES = 10_000
 
 #: The arguments that name places on the disk, in whatever tool.
 PATH_ARGUMENTS = frozenset({"path", "paths", "file", "files", "folder", "source", "sources", "output"})
+#: Tools whose `path` is a place among the items (domain/room), and none on the disk.
+NO_FILES = frozenset({"memory_palace_list"})
 #: The arguments that name a program to run, and those in which the bulk of a write comes.
 COMMAND_ARGUMENTS = frozenset({"llm", "llm_cmd"})
 MAIN_ARGUMENTS = ("content", "items")
@@ -172,14 +174,14 @@ class ServerGuard:
 
     # --- places and programs -------------------------------------------------------------------------------------
 
-    def check_arguments(self, arguments: dict[str, Any]) -> None:
-        """Every place that the arguments name may be read, and every program may be run.
+    def check_arguments(self, arguments: dict[str, Any], tool: str = "") -> None:
+        """Every place that the arguments of a tool name may be read, and every program may be run.
 
         A path to something that is there is replaced by what it was resolved to: the tool works on what was judged,
         whatever becomes of links meanwhile. (What does not exist may be the name of a mount.)
         """
         for name, value in list(arguments.items()):
-            if name in PATH_ARGUMENTS:
+            if name in PATH_ARGUMENTS and tool not in NO_FILES:
                 places = {path: self.check_path(path) for path in _paths(value)}
                 if isinstance(value, str) and os.path.lexists(places.get(value, "")):
                     arguments[name] = places[value]

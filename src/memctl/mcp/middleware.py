@@ -147,7 +147,7 @@ class ToolMiddleware:
             self.guard.check_sizes(tool, arguments, sid, writes=writes and kind != "read")
             if writes:
                 self.guard.check_db_size(self.db_path)
-            self.guard.check_arguments(arguments)
+            self.guard.check_arguments(arguments, tool)
         elif any(arguments.get(name) for name in COMMAND_ARGUMENTS):  # not even without a guard
             raise GuardError(NO_COMMAND)
         return kind == "write"

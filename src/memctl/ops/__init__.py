@@ -219,7 +219,7 @@ TABLE: dict[str, Row] = {
     ),
     "remote": Row(
         "memctl.ops.move.remote",
-        "Share statements with other machines, through a folder or a git repository that all of them have",
+        "Share statements with other machines, through a folder, a git repository or a database that all of them have",
         "Move",
     ),
     "remote-status": Row(

@@ -45,6 +45,8 @@ STATEMENT_LINES = 3
 ALIKE = 0.6
 #: Characters of a day, and of a mount's name.
 _DAY, _NAME = 10, 60
+#: Characters of the line of an item in a catalog.
+_LINE = 120
 #: What a statement keeps of its worth when what it cites is not as it was: it stands behind a fresh one.
 STALE = 0.5
 #: Of so many of its references the block says that they are stale.
@@ -58,6 +60,7 @@ class Recalled(Result):
     meta     how the search was answered; only there where the block is not printed as text, which does not say it
     version  the format_version of the block
     past     the store was seen as it was at some moment
+    mode     hybrid, inject (data lists no items) or catalog (the block is a line of each item; data has no text)
     """
 
     verbatim = True
@@ -72,6 +75,7 @@ class Recalled(Result):
     redaction: "Redaction | None"
     version: int
     past: bool
+    mode: str
 
     def as_dict(self) -> dict[str, Any]:
         """The block, a catalog of the items in it, and how the search was answered."""
@@ -83,8 +87,8 @@ class Recalled(Result):
             hint = suggest(self.query, self.meta, found=bool(self.block.text))
         return {
             "status": "ok",
-            "inject_text": self.text,
-            "items": self.catalog(),
+            "inject_text": "" if self.mode == "catalog" else self.text,
+            "items": [] if self.mode == "inject" else self.catalog(),
             "tokens_used": self.block.tokens,
             "matched": self.matched,
             "format_version": self.version,
@@ -106,8 +110,11 @@ class Recalled(Result):
         return items if self.redaction is None else [self.redaction.record(item) for item in items]
 
     def settle(self) -> None:
-        """Count the use of what was delivered; a store that cannot be written to counts nothing."""
-        if self.block.ids and not self.past:
+        """Count the use of what was delivered; a store that cannot be written to counts nothing.
+
+        A line of an item in a catalog is no use of it.
+        """
+        if self.block.ids and not self.past and self.mode != "catalog":
             stored.mark_used(self.ctx.db, self.block.ids, action="recall")
 
 
@@ -148,7 +155,8 @@ def recall_block(
 
                 head = None if form.no_header else version1.header_lines(kind, room, matched)
                 frame = version1.Full(head, room)
-            block = packing.build(choose_passages(ranked, room), frame, room, ranked.words)
+            chosen = choose_passages(ranked, room, whole=form.mode == "catalog")
+            block = (_list_items if form.mode == "catalog" else packing.build)(chosen, frame, room, ranked.words)
             meta = {}
             if as_data:
                 from memctl.retrieve.explain import describe
@@ -158,13 +166,28 @@ def recall_block(
         result = Recalled(
             ctx=ctx, query=query, block=block, text=text, lines=[text] if text else [],
             items=ranked.items, matched=matched, redaction=retriever.redaction, version=frame.version,
-            past=past, **meta,
+            past=past, mode=form.mode, **meta,
         )  # fmt: skip
         if not abstained:
             if block.text:
                 retriever.tell_guesses(found)
             _tell(retriever, result, room)
     return result
+
+
+def _list_items(entries: Sequence[BlockEntry], frame: Frame, budget: int, words: Weighed) -> Block:  # noqa: ARG001
+    """The block with one line of each passage, for as many as fit: nothing in it is joined, or cut around a word."""
+    room, short = budget * CHARS_PER_TOKEN - frame.around(len(entries)), list[BlockEntry]()
+    for entry in entries:
+        line = entry._replace(lines=[one_line(" ".join(entry.lines), _LINE)])
+        room -= frame.cost(line, len(entries)) + cost(line.lines, frame.line_cost)
+        if room < 0:
+            break
+        short.append(line)
+    if not short:
+        return Block("", (), 0, 0)
+    text, used = frame.write(short)
+    return Block(text, tuple(i for one in short for i in one.ids), len(short), used, tuple(short))
 
 
 def configured_form(ctx: Context) -> BlockForm:

@@ -23,6 +23,8 @@ from memctl.types import MemoryItem
 
 #: Nodes that one document or entity leads to.
 _FAN = 20
+#: Items that are looked at for one that is shown: what models may not see is left out.
+_READ = 2
 _LABEL = 80
 #: Two items are similar that share two of their rarest words, and this share of all their words.
 _ALIKE, _RAREST, _COMPARED = 0.5, 4, 16
@@ -75,8 +77,10 @@ class GraphBuilder:
         for _ in range(depth):
             self._expand(frontier)
             ends = dict.fromkeys(end for edge in self.edges for end in edge[:2])
-            self._load([end for end in ends if end not in seen])
-            new = [end for end in ends if end not in seen and (end in self.items or _is_other(end))]
+            further = [end for end in ends if end not in seen]
+            self._load(further[: _READ * self.limit])  # one item may have more links than there is room for
+            new = [end for end in further if end in self.items or _is_other(end)]
+            truncated = truncated or len(further) > _READ * self.limit
             frontier = new[: self.limit - len(seen)]
             truncated = truncated or len(frontier) < len(new)
             seen.update(dict.fromkeys(frontier))
@@ -86,7 +90,7 @@ class GraphBuilder:
     def newest(self) -> Graph:
         """The newest items, with their documents and what at least two of them name."""
         found = items.list_items(self.db, self.filters, self.limit + 1)
-        self._load([item.id for item in found[: self.limit]])
+        self.items.update(delivery.items_for_models(self.ctx, found[: self.limit], "graph"))
         self._of_items(list(self.items.values()))
         mentioned = Counter(dst for _, dst, kind in self.edges if kind == "mentions")
         seen = dict.fromkeys(self.items)

@@ -16,7 +16,7 @@ from memctl.parameters import ReadRequest
 from memctl.paths import real_path
 from memctl.retrieve.candidates import SearchResult
 from memctl.retrieve.find import search
-from memctl.store.filters import Filters
+from memctl.store.filters import DEFAULT_DOMAIN, Filters
 from memctl.text.clean import one_line
 
 if TYPE_CHECKING:
@@ -222,7 +222,8 @@ def read_filters(ctx: Context, request: ReadRequest, command: str, *, injectable
     return Filters(
         scopes, request.tier, request.type, tuple(request.tags or ()), corpus_id, injectable, request.archived,
         first and first[0], last and last[1], then and min(then[1], ids.timestamp()), below,
-        session=request.session and _session_named(ctx, request.session), domain=request.domain or None,
+        session=None if request.session is None else _session_named(ctx, request.session),
+        domain=None if request.domain is None else _domain_named(ctx, request.domain, command),
     )  # fmt: skip
 
 
@@ -234,6 +235,15 @@ def _session_named(ctx: Context, given: str) -> str:
     if found is None or "memory_session_items" not in ctx.db.tables:
         raise errors.SessionNotFound(id=given)
     return found.id
+
+
+def _domain_named(ctx: Context, given: str, command: str) -> str:
+    """The domain, after a word on stderr where no item was pinned to it; all others stand in `default`."""
+    from memctl.store.items import attributes
+
+    if given != DEFAULT_DOMAIN and all(pin["domain"] != given for pin in attributes.list_pins(ctx.db)):
+        ctx.warn(f"[{command}] Nothing stands in the domain '{one_line(given, 60)}'; memctl browse lists the domains.")
+    return given
 
 
 def said_where(ctx: Context, filters: Filters, source: str | None, *, passages: bool) -> Filters:
@@ -249,12 +259,16 @@ def said_where(ctx: Context, filters: Filters, source: str | None, *, passages: 
 
 
 def passages_hint(ctx: Context, filters: Filters) -> str:
-    """What follows "nothing was found" where `said_where` left passages out that pass the filters; else ""."""
+    """What follows "nothing was found" where `said_where` left passages out that pass the filters, or what is kept
+    from models is all there is; else "".
+    """
     from memctl.store.items import items
 
-    if filters.origin != "statements" or not items.count(ctx.db, filters.replace(origin="docs"), 1):
-        return ""
-    return " Passages of documents are left out; --passages takes them in."
+    if filters.origin == "statements" and items.count(ctx.db, filters.replace(origin="docs"), 1):
+        return " Passages of documents are left out; --passages takes them in."
+    if filters.injectable and items.count(ctx.db, filters.replace(injectable=None, origin=None), 1):
+        return " What is here is raw or held back: kept from models, and left out here too (memctl list)."
+    return ""
 
 
 def block_budget(ctx: Context, request: ReadRequest) -> int:

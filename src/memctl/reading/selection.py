@@ -44,7 +44,7 @@ def named_items(ctx: Context, given: Sequence[str], command: str) -> list[Memory
     known = {item.id: item for item in stored.get_many(ctx.db, whole)}
     for word in whole:
         if word not in known:
-            whole[word] = _whole_id(ctx, word)
+            whole[word] = whole_id(ctx, word)
     known |= {item.id: item for item in stored.get_many(ctx.db, [i for i in whole.values() if i not in known])}
     for word, item_id in whole.items():
         if item_id not in known:
@@ -60,7 +60,7 @@ def named_item(ctx: Context, given: str, command: str) -> MemoryItem:
     return found[0]
 
 
-def _whole_id(ctx: Context, word: str) -> str:
+def whole_id(ctx: Context, word: str) -> str:
     """The id that a word stands for: shortened, or what an item here is called on another machine."""
     item_id = stored.expand_id(ctx.db, word)
     if item_id == word and "memctl_remotes" in ctx.db.tables:

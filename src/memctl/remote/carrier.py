@@ -3,10 +3,10 @@
 A carrier may lie, lose, repeat and fail: whoever reads checks (`segments`), and whoever writes asks again.
 """
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 
 from memctl.annotations import TYPE_CHECKING, NamedTuple
-from memctl.remote.segments import SegmentName
+from memctl.remote.segments import MOST_BYTES, SegmentName
 
 if TYPE_CHECKING:
     from typing import Protocol
@@ -14,8 +14,13 @@ if TYPE_CHECKING:
     class Carrier(Protocol):
         """One remote, open. All calls raise OSError when it cannot be reached or refuses, LostRace when it changed."""
 
-        def listing(self, scopes: Collection[str]) -> "dict[tuple[str, str], list[SegmentName]]":
-            """The segments of each log, by scope and replica, in order."""
+        def listing(
+            self, scopes: Collection[str], known: "Mapping[tuple[str, str], int] | None" = None
+        ) -> "dict[tuple[str, str], list[SegmentName]]":
+            """The segments of each log, by scope and replica, in order.
+
+            known  how far each log was read: what is before that may be left out
+            """
 
         def read(self, place: "SegmentPlace") -> bytes:
             """The bytes of a segment that was listed; b"" when it is gone or larger than one may be."""
@@ -53,3 +58,54 @@ def in_order(names: Iterable[SegmentName]) -> list[SegmentName]:
     found = sorted(set(names), key=lambda one: (one.last, -one.first, one.hash))
     start = max((one.last for one in found if one.first < one.last), default=0)
     return [one for one in found if one.last >= start]
+
+
+#: Bytes that are fetched at once.
+_AT_ONCE = 16 << 20
+
+
+class ReadAhead:
+    """What is far away is fetched in portions: with a segment come those that are read after it."""
+
+    def __init__(self) -> None:
+        self._sizes: dict[SegmentPlace, int] = {}
+        self._order: list[SegmentPlace] = []
+        self._bodies: dict[SegmentPlace, bytes] = {}
+
+    def remember(
+        self, sizes: Mapping[SegmentPlace, int], known: Mapping[tuple[str, str], int]
+    ) -> dict[tuple[str, str], list[SegmentName]]:
+        """The logs that these segments make; their sizes are known, and what is new in them is read in this order."""
+        logs: dict[tuple[str, str], list[SegmentName]] = {}
+        for one in sizes:
+            logs.setdefault((one.scope, one.replica), []).append(one.name)
+        found = {log: in_order(names) for log, names in sorted(logs.items())}
+        self._sizes, self._bodies = {**sizes}, {}
+        self._order = [
+            SegmentPlace(*log, name) for log, names in found.items() for name in names if name.last > known.get(log, 0)
+        ]
+        return found
+
+    def read(self, place: SegmentPlace) -> bytes:
+        """The bytes of a segment."""
+        if not 0 < self._sizes.get(place, 0) <= MOST_BYTES:
+            return b""
+        if place not in self._bodies:
+            portion = self._portion(place)
+            self._bodies = dict.fromkeys(portion, b"") | self.fetch(portion)
+        return self._bodies.pop(place, b"")
+
+    def _portion(self, place: SegmentPlace) -> list[SegmentPlace]:
+        """This segment and what is read after it."""
+        at = self._order.index(place) if place in self._order else len(self._order)
+        some, size = [place], self._sizes[place]
+        for one in self._order[at + 1 :]:
+            size += self._sizes[one]
+            if size > _AT_ONCE:
+                break
+            some.append(one)
+        return some
+
+    def fetch(self, places: list[SegmentPlace]) -> dict[SegmentPlace, bytes]:
+        """The bodies of segments, as far as they are there."""
+        raise NotImplementedError

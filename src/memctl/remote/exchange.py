@@ -19,7 +19,7 @@ from memctl.item_policy import ItemPolicy
 from memctl.remote import merge, segments
 from memctl.remote.arrival import Arrival
 from memctl.remote.carrier import LostRace, SegmentPlace
-from memctl.remote.problems import RemoteUnreachable
+from memctl.remote.problems import RemoteInvalid, RemoteUnreachable
 from memctl.remote.sealing import RemoteSeal, SealProblem
 from memctl.remote.stock import Stock
 from memctl.store import quarantine, remotes
@@ -107,7 +107,8 @@ class RemoteExchange:
 
     def _exchange(self, *, accept: bool, dry_run: bool) -> None:
         before = remotes.get_logs(self.db, self.name)
-        listing = self.carrier.listing(sorted(set(self.remote.scopes.values())))
+        read = {log: one.last for log, one in before.items()}
+        listing = self.carrier.listing(sorted(set(self.remote.scopes.values())), read)
         news = _News(self, listing, before)
         news.read()
         try:
@@ -236,12 +237,12 @@ class RemoteExchange:
         waiting = [one for one in remotes.get_outbox(self.db, self.name) if one.scope == scope]
         remotes.take_out(self.db, self.name, waiting)
         number = max([last, *(one.number for one in waiting)])
-        parts = self._own_parts(scope)
+        parts = self.said_in(scope, self.remote.replica)
         self._put_out(scope, segments.pack_all(scope, self.remote.replica, self.who, number, parts, self._seal))
 
-    def _own_parts(self, scope: str) -> "Parts":
-        """All that we have said in a scope."""
-        found = ((one.key, merge.own_part(one.state, self.remote.replica))
+    def said_in(self, scope: str, replica: str) -> "Parts":
+        """All that is known here of what a replica has said in a scope."""
+        found = ((one.key, merge.own_part(one.state, replica))
                  for one in remotes.all_keys(self.db, self.name) if one.scope == scope)  # fmt: skip
         return [(key, part) for key, part in found if part]
 
@@ -413,6 +414,28 @@ def compacted(exchange: RemoteExchange) -> Iterator[tuple[str, int]]:
         for scope in sorted(set(exchange.remote.scopes.values())):
             own = logs.get((scope, exchange.remote.replica))
             if own is not None and own.last:
-                parts = exchange._own_parts(scope)
+                parts = exchange.said_in(scope, exchange.remote.replica)
                 exchange._publish_anew(scope, own.last)
                 yield scope, len(parts)
+
+
+def compacted_for(exchange: RemoteExchange, replica: str) -> Iterator[tuple[str, int]]:
+    """Do the same with the log of somebody who is gone, as far as it was read here: scope, records.
+
+    If he is not, he goes on under another name, and what he had not sent is not lost. Raises RemoteInvalid and OSError.
+    """
+    if exchange.seal.signers:
+        raise RemoteInvalid(reason="logs are signed here, each by who has written it: nobody else compacts it")
+    known = remotes.get_logs(exchange.db, exchange.name)
+    listing = exchange.carrier.listing(sorted(set(exchange.remote.scopes.values())))
+    for scope in [scope for scope, one in listing if one == replica]:
+        there, log = listing[scope, replica], known.get((scope, replica), KnownLog(scope, replica))
+        if log.last != there[-1].last:
+            raise RemoteInvalid(
+                reason=f"the log of {log.who or replica} was not read to its end: {log.problem or 'sync'}"
+            )
+        parts = exchange.said_in(scope, replica)
+        made = segments.pack_all(scope, replica, log.who, log.last, parts, exchange.seal.seal)
+        new = [(SegmentPlace(scope, replica, name), body) for name, body in made]
+        exchange.carrier.publish(new, [SegmentPlace(scope, replica, name) for name in there])
+        yield scope, len(parts)

@@ -2,8 +2,9 @@
 
 import os
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
+from memctl import ids
 from memctl.annotations import TYPE_CHECKING
 from memctl.remote.problems import RemoteInvalid
 
@@ -17,6 +18,16 @@ _SCHEMES = ("ssh", "https", "http", "git")
 _SCP = re.compile(r"[\w.-]+@[\w.-]+:[^:].*", re.ASCII)
 #: Where logs stand in a repository, if not in refs/memctl.
 _PREFIX = re.compile(r"refs/[a-z0-9_-]+(/[a-z0-9_-]+)*", re.ASCII)
+#: How a database is reached, and what of libpq's words may stand in its URL: none that is a secret.
+_POSTGRES = ("postgresql", "postgres")
+_WORDS = frozenset((
+    "application_name", "channel_binding", "connect_timeout", "dbname", "gssencmode", "host", "hostaddr", "keepalives",
+    "krbsrvname", "passfile", "port", "require_auth", "service", "sslcert", "sslcrl", "sslkey", "sslmode",
+    "sslrootcert", "target_session_attrs", "user",
+))  # fmt: skip
+#: How object storage is reached: a bucket, and a prefix in it.
+_OBJECTS = ("s3", "gs", "az")
+_BUCKET = re.compile(r"(s3|gs|az)://[a-z0-9][a-z0-9._-]{1,99}(/[A-Za-z0-9._-]+)*/?", re.ASCII)
 #: How the URL of a repository on this machine is kept, to tell it from a folder.
 _GIT = "git:"
 
@@ -29,6 +40,12 @@ def resolve(url: str, absolute: Callable[[str], str]) -> str:
         raise RemoteInvalid(reason="it has no URL")
     if mark and not _PREFIX.fullmatch(prefix):
         raise RemoteInvalid(reason=f"{prefix[:40]} is no place for refs, such as refs/heads/memory")
+    if place.partition("://")[0] in _POSTGRES:
+        return _checked_database(text)
+    if place.partition("://")[0] in _OBJECTS:
+        if not _BUCKET.fullmatch(text) or "/.." in text or "/./" in text:
+            raise RemoteInvalid(reason=f"it is no {place[:2]}://BUCKET/PREFIX, with letters, digits, '.', '_' and '-'")
+        return text.rstrip("/")
     if place.partition("://")[0] in _SCHEMES or (_SCP.fullmatch(place) and "::" not in place):
         return text
     path = place.removeprefix("file://")
@@ -46,6 +63,44 @@ def resolve(url: str, absolute: Callable[[str], str]) -> str:
     return path
 
 
+def _checked_database(url: str) -> str:
+    """The URL of a database, without a password. Raises RemoteInvalid."""
+    from urllib.parse import parse_qsl, urlsplit
+
+    try:
+        parts = urlsplit(url)
+        words = [name for name, _ in parse_qsl(parts.query, keep_blank_values=True)]
+    except ValueError as exc:
+        raise RemoteInvalid(reason="its URL is none that libpq reads") from exc
+    if parts.password is not None or any("password" in word for word in words):
+        raise RemoteInvalid(reason="there is a password in the URL; ~/.pgpass and PGPASSFILE keep those")
+    odd = next((word for word in words if word not in _WORDS), "#" if parts.fragment or url.endswith("#") else None)
+    if odd is not None:
+        raise RemoteInvalid(reason=f"'{odd[:40]}' cannot stand in the URL of a database")
+    return url
+
+
+def create(url: str) -> bool:
+    """Make what a database needs to carry logs; whether it was not there. Raises RemoteInvalid and OSError."""
+    if url.partition("://")[0] not in _POSTGRES:
+        raise RemoteInvalid(reason="only a database is to be made ready: remote init postgresql://HOST/DATABASE")
+    from memctl.remote.postgres import PostgresCarrier
+
+    return PostgresCarrier(_checked_database(url)).create()
+
+
+def waiting_at(urls: Iterable[str]) -> "Callable[[float], None]":
+    """What waits about so many seconds, or until somebody writes there, as far as a database among these says so."""
+    for url in urls:
+        if url.partition("://")[0] in _POSTGRES:
+            from memctl.remote.postgres import PostgresCarrier
+
+            waits = PostgresCarrier(url).wait
+            waits(0)  # from now on it listens
+            return waits
+    return lambda seconds: ids.pause(0.9 * seconds, 1.1 * seconds)
+
+
 def drop_copy(url: str) -> None:
     """Delete what git keeps here of a repository: older logs too, with texts that were purged since."""
     if not os.path.isabs(url):
@@ -60,6 +115,14 @@ def open_carrier(url: str) -> "Carrier":
         from memctl.remote.folder import FolderCarrier
 
         return FolderCarrier(url)
+    if url.partition("://")[0] in _POSTGRES:
+        from memctl.remote.postgres import PostgresCarrier
+
+        return PostgresCarrier(url)
+    if url.partition("://")[0] in _OBJECTS:
+        from memctl.remote.objects import ObjectCarrier
+
+        return ObjectCarrier(url)
     return _git_carrier(url)
 
 

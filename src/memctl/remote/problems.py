@@ -25,3 +25,9 @@ class RemovalsWait(MemctlError):
     """others have taken away {count} of {total} items at {name}; nothing was changed here"""
 
     hint = "memctl remote log {name} says who; memctl remote sync {name} --yes takes it over"
+
+
+class CarrierMissing(MemctlError):
+    """{what} as a remote needs a package that is not installed"""
+
+    hint = "pip install 'memctl[{extra}]' brings it"

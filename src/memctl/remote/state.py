@@ -23,6 +23,7 @@ def state_of(db: Database, remote: "Remote", carrier: "Carrier | None") -> dict[
 
     ahead   statements and segments that wait to be sent, and items of shared scopes that changed
     behind  segments of others that were not read yet
+    held    shared items that are in quarantine here: what policy holds back, and what others took away
     """
     logs = remotes.get_logs(db, remote.name)
     shared, unsent = remotes.count_keys(db, remote.name)
@@ -32,11 +33,11 @@ def state_of(db: Database, remote: "Remote", carrier: "Carrier | None") -> dict[
     behind = None
     if carrier is not None:
         try:
-            found = carrier.listing(sorted(set(remote.scopes.values())))
+            read = {place: log.last for place, log in logs.items()}
+            found = carrier.listing(sorted(set(remote.scopes.values())), read)
         except OSError as exc:
             problems.append(f"cannot be reached: {exc.strerror or exc}")
         else:
-            read = {place: log.last for place, log in logs.items()}
             others = (item for item in found.items() if item[0][1] != remote.replica)
             behind = sum(name.last > read.get(place, 0) for place, names in others for name in names)
     authors = [
@@ -46,6 +47,7 @@ def state_of(db: Database, remote: "Remote", carrier: "Carrier | None") -> dict[
     ]  # fmt: skip
     return {
         "ahead": unsent + changed + len(remotes.get_outbox(db, remote.name)), "behind": behind, "shared": shared,
+        "held": remotes.count_held(db, remote.name),
         "exchanged_at": remote.exchanged_at or None, "authors": authors, "problems": problems,
     }  # fmt: skip
 

@@ -2,7 +2,7 @@
 
 import os
 import sqlite3
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 from memctl import errors, ids
 from memctl.annotations import Literal, NamedTuple
@@ -22,7 +22,11 @@ _BESIDE = (
     ("memory_links", "dst_id"), ("memory_conflicts", "a_id"),
     ("memory_conflicts", "b_id"), ("memory_session_items", "item_id"), ("memory_usefulness", "item_id"),
 )  # fmt: skip
-_LOST = "NOT EXISTS (SELECT 1 FROM memory_items AS i WHERE i.id = t.{column})"
+#: Tables whose rows stand beside a session, and the column that names it.
+_OF_SESSIONS = (
+    ("memory_turns", "session_id"), ("memory_session_items", "session_id"), ("memory_session_links", "src_id"),
+    ("memory_session_links", "dst_id"),
+)  # fmt: skip
 
 
 class Check(NamedTuple):
@@ -159,25 +163,26 @@ def _fits_anew(db: Database) -> bool:
 
 
 def _check_beside(db: Database) -> Check:
-    counts = {
-        f"{table}.{column}": db.value(f"SELECT count(*) FROM {table} AS t WHERE {_LOST.format(column=column)}")
-        for table, column in _BESIDE
-        if table in db.tables
-    }
-    found = {name: count for name, count in counts.items() if count}
+    counts = {(t, c): db.value(f"SELECT count(*) FROM {t} WHERE {lost}") for t, c, lost in _orphans(db)}
+    found = {f"{table}.{column}": count for (table, column), count in counts.items() if count}
     if not found:
-        return Check("orphans", "pass", "0", "Nothing stands beside an item that is not there")
+        return Check("orphans", "pass", "0", "Nothing stands beside an item or a session that is not there")
     said = ", ".join(f"{name} {count}" for name, count in found.items())
-    return Check(
-        "orphans", "warn", str(sum(found.values())), f"Rows of items that are not there: {said}", _drop_orphans
-    )
+    message = f"Rows of items or sessions that are not there: {said}"
+    return Check("orphans", "warn", str(sum(found.values())), message, _drop_orphans)
+
+
+def _orphans(db: Database) -> Iterator[tuple[str, str, str]]:
+    """Tables beside items and sessions: the column that names one, and what is true of rows whose one is missing."""
+    for known, key, beside in (("memory_items", "id", _BESIDE), ("memory_sessions", "session_id", _OF_SESSIONS)):
+        for table, column in beside:
+            if {table, known} <= db.tables:
+                yield table, column, f"NOT EXISTS (SELECT 1 FROM {known} AS k WHERE k.{key} = {table}.{column})"
 
 
 def _drop_orphans(db: Database) -> None:
-    for table, column in _BESIDE:
-        if table in db.tables:
-            lost = f"SELECT {column} FROM {table} AS t WHERE {_LOST.format(column=column)}"
-            db.run(f"DELETE FROM {table} WHERE {column} IN ({lost})")
+    for table, _, lost in _orphans(db):
+        db.run(f"DELETE FROM {table} WHERE {lost}")
 
 
 def _wrong_hashes(db: Database) -> list[tuple[str, str]]:

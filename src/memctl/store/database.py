@@ -24,6 +24,8 @@ MAX_VALUES = 32_000 if sqlite3.sqlite_version_info >= (3, 32) else 990
 BATCH = 500
 #: Pages of a file that a connection keeps, in KiB: SQLite's own 2 MB make a search read the same pages again.
 CACHE_KIB = 32_000
+#: Rows that are fetched at a time where they are not wanted all at once.
+_FETCHED = 64
 #: Findings of a sort that are cached; then the oldest of this sort are dropped. They take some 5 to 10 MB.
 MAX_CACHED = 50_000
 #: The share that is dropped at once is 1 / this: to drop much at a time would let one question wait for it.
@@ -149,9 +151,10 @@ class Database:
         """The rows of a query one by one, for many that are not wanted all at once."""
         given = 0
         try:
-            for row in self.conn.execute(sql, values):
-                yield row
-                given += 1
+            cursor = self.conn.execute(sql, values)
+            while some := cursor.fetchmany(_FETCHED):
+                yield from some
+                given += len(some)
         except FAILURES as exc:
             yield from islice(self._each_again(exc, sql, values), given, None)
 

@@ -154,9 +154,13 @@ def folded(column: str) -> str:
 
 
 def utc_of(column: str) -> str:
-    """SQL for a stored time in the one shape that compares: our own is in it already, and costs no call."""
-    own = "????-??-??T??:??:??.??????+00:00"
-    return f"CASE WHEN {column} GLOB '{own}' THEN {column} ELSE memctl_utc(CAST({column} AS BLOB)) END"
+    """SQL for a stored time in the one shape that compares: ours, and the usual ones of whole seconds, cost no call."""
+    second = "????-??-??T??:??:??"
+    return (
+        f"CASE WHEN {column} GLOB '{second}.??????+00:00' THEN {column} "
+        f"WHEN {column} GLOB '{second}Z' OR {column} GLOB '{second}+00:00' "
+        f"THEN substr({column}, 1, 19) || '.000000+00:00' ELSE memctl_utc(CAST({column} AS BLOB)) END"
+    )
 
 
 def utc(text: object) -> str:

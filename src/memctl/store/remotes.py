@@ -343,6 +343,12 @@ def count_keys(db: Database, remote: str) -> tuple[int, int]:
     return int(total), int(unsent)
 
 
+def count_held(db: Database, remote: str) -> int:
+    """How many items that are known there wait in quarantine here for a person."""
+    sql = "SELECT count(*) FROM memctl_remote_keys AS k JOIN memory_withheld AS w ON w.item_id = k.item_id"
+    return int(db.value(f"{sql} WHERE k.remote = ? AND w.reason = 'policy'", (remote,)))
+
+
 # --- ids -------------------------------------------------------------------------------------------------------------
 
 

@@ -40,6 +40,7 @@ class Salvage(NamedTuple):
     items           how many items the new store has; from_revisions and from_pages: how many of them came from there
     lost            ids of items of which something was left, but not what they said
     damaged         tables that could not be read to their end
+    is_cut          pages are missing at the end of the file: what stood on them has left no name
     """
 
     items: int
@@ -47,6 +48,7 @@ class Salvage(NamedTuple):
     from_pages: int
     lost: list[str]
     damaged: list[str]
+    is_cut: bool
 
 
 def salvage(path: str, new: str) -> Salvage:
@@ -84,6 +86,17 @@ def _sweep(folder: str) -> None:
                     shutil.rmtree(entry.path, ignore_errors=True)
 
 
+def _missing_pages(path: str) -> int:
+    """How many pages fewer a file has than its first page says; 0 where that cannot be known, as beside a log."""
+    with open(path, "rb") as file:
+        head = file.read(100)
+    if os.path.exists(path + "-wal") or head[:16] != _MAGIC or len(head) < 100 or head[24:28] != head[92:96]:
+        return 0
+    page = int.from_bytes(head[16:18], "big")
+    page = 65536 if page == 1 else page
+    return max(0, int.from_bytes(head[28:32], "big") - os.path.getsize(path) // page) if page in _PAGE_SIZES else 0
+
+
 class _Reader:
     """Reads a damaged file; `path` is its name for people."""
 
@@ -109,7 +122,9 @@ class _Reader:
             )
             self.known |= {str(row[0]) for row in db.rows(named)}
             gone = {str(row[0]) for row in db.rows(f"SELECT id FROM memory_items UNION {_PURGED}")}
-            return Salvage(count, from_revisions, by_pages - by_rows, sorted(self.known - gone), self.damaged)
+            lost, missing = sorted(self.known - gone), _missing_pages(self.copy)
+            more = [f"{missing} pages missing at its end"] if missing else []
+            return Salvage(count, from_revisions, by_pages - by_rows, lost, self.damaged + more, bool(missing))
 
     # --- as SQLite reads it -----------------------------------------------------------------------------------------
 
@@ -128,8 +143,9 @@ class _Reader:
                     found = [row[1] for row in conn.execute(f"PRAGMA table_info({table})")]
                     columns[table] = found
                     self._copy_table(conn, db, table, [name for name in found if name in held])
-                with suppress(*FAILURES):  # by the index of ids, which stands on other pages
-                    self.known |= {str(row[0]) for row in conn.execute("SELECT id FROM memory_items ORDER BY id")}
+                if "memory_items" in names:  # and no view, which may have no end
+                    with suppress(*FAILURES):  # by the index of ids, which stands on other pages
+                        self.known |= {str(row[0]) for row in conn.execute("SELECT id FROM memory_items ORDER BY id")}
         except FAILURES:
             self.damaged.append("the list of tables")
         return columns

@@ -10,7 +10,7 @@ import re
 import unicodedata
 from collections.abc import Sequence
 from functools import lru_cache
-from itertools import islice
+from itertools import chain, islice
 from typing import NamedTuple
 
 from memctl.text import claim_words
@@ -20,6 +20,8 @@ from memctl.text.query import is_identifier
 OPPOSITE = "one of them says not"
 NUMBER, DATE, NAME, WORD = "another number", "another date", "another name", "another word"
 
+#: So many words are kept in mind; then they are looked at anew.
+KEPT_WORDS = 300_000
 #: Only so many words of a statement are compared.
 MOST_WORDS = 60
 #: Words that two statements share, at least, and the share of the words of the shorter one.
@@ -118,12 +120,30 @@ def find(a: str, b: str) -> str:
     return claim_of(a).compare(claim_of(b))
 
 
+class TopicWords(dict[str, tuple[str, ...]]):
+    """The stems of words that may say what a text is about; each word is looked at once, whatever texts have it."""
+
+    def of(self, text: str) -> dict[str, None]:
+        """Those of a text, each once, in its order."""
+        if len(self) > KEPT_WORDS:
+            self.clear()
+        return dict.fromkeys(chain.from_iterable(map(self.__getitem__, text.split())))
+
+    def __missing__(self, word: str) -> tuple[str, ...]:
+        found = self[word] = tuple(filter(None, map(self.stem, _PLAIN.findall(word))))
+        return found
+
+    def stem(self, word: str) -> str:
+        """The stem of one word, or "" where it says nothing of that."""
+        return topic_stem(word)
+
+
 def topic_words(text: str) -> frozenset[str]:
-    """The stems of the words of a statement that may say what it is about: faster than all of a claim."""
-    return frozenset(filter(None, map(topic_stem, _PLAIN.findall(text))))
+    """The stems of the words of one statement that may say what it is about: faster than all of a claim."""
+    return frozenset(TopicWords().of(text))
 
 
-@lru_cache(maxsize=65_536)
+@lru_cache(maxsize=8192)
 def topic_stem(word: str) -> str:
     """The stem of a word, or "" where it says nothing about what a text is about."""
     word = _fold(word)

@@ -56,8 +56,9 @@ class NamedThings(dict[str, tuple[tuple[str, str], ...]]):
         if len(self) > _KEPT_WORDS:
             self.clear()
         words = text[:LOOKED_AT].split()
+        held = list(map(self.__getitem__, words))
         out: dict[Named, None] = {}
-        for at, found_here in enumerate(map(self.__getitem__, words)):
+        for at, found_here in enumerate(held) if any(held) else ():
             for kind, name in found_here:
                 if kind != "open":
                     out[kind, name] = None  # type: ignore[index]

@@ -74,7 +74,7 @@ def salvage(
         more = f" … and {len(found.lost) - _LOST} more" if len(found.lost) > _LOST else ""
         ctx.warn(f"[salvage] {len(found.lost)} item(s) lost: {', '.join(found.lost[:_LOST])}{more}")
     data: dict[str, Any] = {
-        "status": "incomplete" if found.lost else "ok", "path": path, "items": found.items,
+        "status": "incomplete" if found.lost or found.is_cut else "ok", "path": path, "items": found.items,
         "from_revisions": found.from_revisions, "from_pages": found.from_pages, "damaged": found.damaged,
         "lost": found.lost, "total_lost": len(found.lost),
     }  # fmt: skip

@@ -14,7 +14,6 @@ from memctl.text.clean import one_line
 
 if TYPE_CHECKING:
     from memctl.store.database import Database
-    from memctl.store.documents.versions import VersionFile
     from memctl.types import CorpusMetadata
 
 #: How many words each action takes beside it: at least, at most.
@@ -30,7 +29,8 @@ _ID = 200
         "memctl corpus register manual-1 docs/  # what it holds now is version 1",
         "memctl corpus register manual-2 docs/ --parent manual-1",
         "memctl corpus drift manual-1 manual-2  # what differs, counted by folder",
-        "memctl corpus drift manual-2 docs/     # what has changed since",
+        "memctl corpus drift manual-2           # what has changed since",
+        "memctl corpus drift manual-2 other/    # or in another folder",
         "memctl corpus drift manual-1 --with ~/other/.memory/memory.db",
         "memctl corpus list",
     ),
@@ -60,9 +60,10 @@ def corpus(
     """Name versions of document sets, and tell what differs between two.
 
     A corpus is what a folder of the store's documents held when it was registered, or without a folder what was filed
-    under its id through a workspace (--corpus). `drift` compares two of them, or one and what a folder holds now, as
-    the last sync read it: documents that were added, removed, changed, or only moved. Registering again writes down
-    what is there now; `memctl undo` takes that and a `remove` back. Documents and items stay as they are.
+    under its id through a workspace (--corpus). `drift` compares two of them, or one and what a folder (its own, where
+    none is named) holds now, as the last sync read it: documents that were added, removed, changed, or only moved.
+    Registering again writes down what is there now; `memctl undo` takes that and a `remove` back. Documents and items
+    stay as they are.
     """
     wanted = [word.strip() for word in names or ()]
     least, most = _WORDS[action]
@@ -83,14 +84,14 @@ def corpus(
         return _list(ctx)
     if action == "show":
         return _show(ctx, wanted[0], limit)
-    if other is None and len(wanted) < 2:
-        raise UsageError("drift takes two: another corpus, a folder, or --with STORE", command="corpus")
-    return _drift(ctx, wanted[0], wanted[-1], other, limit)
+    return _drift(ctx, wanted[0], next(iter(wanted[1:]), ""), other, limit)
 
 
-def corpus_row(one: "CorpusMetadata") -> dict[str, Any]:
-    """A document set as data."""
-    return {name: getattr(one, name) for name in one.__slots__}
+def _row(db: "Database", one: "CorpusMetadata") -> dict[str, Any]:
+    """A document set as data, with the folder that it was registered from."""
+    from memctl.store.documents import versions
+
+    return {name: getattr(one, name) for name in one.__slots__} | {"folder": versions.folder_of(db, one)}
 
 
 def _known(db: "Database") -> "dict[str, CorpusMetadata]":
@@ -112,7 +113,7 @@ def _list(ctx: Context) -> PlainResult:
         ctx.note("[corpus] No corpora.")
     lines = [_line(one) for one in found]
     total = {"total": len(found), "truncated": False}
-    return PlainResult({"status": "ok", **total, "corpora": [corpus_row(one) for one in found]}, lines)
+    return PlainResult({"status": "ok", **total, "corpora": [_row(ctx.db, one) for one in found]}, lines)
 
 
 def _line(one: "CorpusMetadata") -> str:
@@ -130,7 +131,6 @@ def _register(
     """Write down what a folder of the store's documents, or what is filed under the corpus, holds now."""
     from memctl.item_policy import ItemPolicy
     from memctl.store.documents import versions
-    from memctl.store.items import events
     from memctl.types import CorpusMetadata
 
     if one_line(name, _ID) != name:
@@ -143,17 +143,18 @@ def _register(
         before = old.parent_corpus_id if parent is None and old else parent or None
         if parent:
             _check_parent(known, name, _named(known, parent).corpus_id)
-        files = _files_of_folder(ctx, folder) if folder else versions.live_files(ctx.db, name)
+        known_folder = versions.folder_of(ctx.db, old) if old and not folder else ""
+        place = real_path(ctx.absolute(folder)) if folder else known_folder
+        files = versions.files_below(ctx.db, place) if place else versions.live_files(ctx.db, name)
         if not files:
-            where = f"below {one_line(folder, 200)}" if folder else "filed under it"
+            where = f"below {one_line(folder or place, 200)}" if place else "filed under it"
             raise UsageError(f"no document of the store is {where}; sync or ingest it first", command="corpus")
         filed = ctx.scope_named(scope) if scope else old.scope if old else ctx.scope_named(DEFAULT_SCOPE)
         called = one_line(label) if label is not None else old.corpus_label if old else name
         made = CorpusMetadata(name, called, before, len(files), sum(one.passages for one in files), filed)
-        versions.put_version(ctx.db, made, files)
-        events.log(ctx.db, "corpus_register", None, {"corpus_id": name, "parent": before})
+        versions.put_version(ctx.db, made, files, place)
     ctx.note(f"[corpus] {name}: {made.doc_count} document(s), {made.item_count} item(s)")
-    data = {"status": "ok", "corpus": corpus_row(made), "created": old is None}
+    data = {"status": "ok", "corpus": _row(ctx.db, made), "created": old is None}
     return PlainResult(data | ctx.run_key(), [name])
 
 
@@ -167,12 +168,6 @@ def _check_parent(known: "dict[str, CorpusMetadata]", name: str, parent: str) ->
         raise UsageError(f"{one_line(parent, 60)} came after {name}, and cannot be its parent", command="corpus")
 
 
-def _files_of_folder(ctx: Context, folder: str) -> "list[VersionFile]":
-    from memctl.store.documents import versions
-
-    return versions.files_below(ctx.db, real_path(ctx.absolute(folder)))
-
-
 def _show(ctx: Context, name: str, limit: int) -> PlainResult:
     """A version, those before and after it, and its documents."""
     from memctl.store.documents import versions
@@ -181,11 +176,13 @@ def _show(ctx: Context, name: str, limit: int) -> PlainResult:
     one = _named(known, name)
     files = versions.version_files(ctx.db, name)
     later = sorted(each.corpus_id for each in known.values() if each.parent_corpus_id == name)
+    row = _row(ctx.db, one)
     data = {
-        "status": "ok", "corpus": corpus_row(one), "children": later, "total": len(files),
+        "status": "ok", "corpus": row, "children": later, "total": len(files),
         "truncated": len(files) > limit, "documents": [file._asdict() for file in files[:limit]],
     }  # fmt: skip
     lines = [_line(one), *(f"before {one_line(child)}" for child in later)]
+    lines += [f"of {one_line(row['folder'], 200)}"] if row["folder"] else []
     lines += [f"  {one_line(file.path)}  {file.passages} passage(s)" for file in files[:limit]]
     return PlainResult(data, lines)
 
@@ -206,13 +203,19 @@ def _drift(ctx: Context, first: str, second: str, other: str | None, limit: int)
 
     known = _known(ctx.db)
     old = versions.version_files(ctx.db, _named(known, first).corpus_id)
-    if other is not None:
+    folder = "" if second or other is not None else versions.folder_of(ctx.db, known[first])
+    if folder:
+        new, second = versions.files_below(ctx.db, folder), folder
+    elif other is None and not second:
+        raise UsageError("drift takes two: another corpus, a folder, or --with STORE", command="corpus")
+    elif other is not None:
+        second = second or first
         with foreign.open_store(ctx.absolute(other)) as db:
             new = versions.version_files(db, _named(_known(db), second).corpus_id)
     elif second in known or not os.path.isdir(ctx.absolute(second)):
         new = versions.version_files(ctx.db, _named(known, second).corpus_id)
     else:
-        new = _files_of_folder(ctx, second)
+        new = versions.files_below(ctx.db, real_path(ctx.absolute(second)))
     return _report_drift(first, second, versions.drift(old, new), (len(old), len(new)), limit)
 
 

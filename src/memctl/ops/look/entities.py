@@ -21,6 +21,9 @@ _DAY = 10
 
 @operation(
     access=READ,
+    tool="memory_entities",
+    about="List what the memory names (files, addresses, code, versions, days, names), each with where it says so.",
+    answer={"entities": "array", "counts": "object", "total": "integer", "truncated": "boolean"},
     examples=(
         "memctl entities",
         "memctl entities auth.py                 # where a thing of this name is named",

@@ -20,6 +20,10 @@ _NEAR = 10
 
 @operation(
     access=READ,
+    tool="memory_graph",
+    about="Show what hangs together, as nodes and edges: memories, their links, the documents that they cite, and what "
+    "they name; near one memory, or of the newest.",
+    answer={"nodes": "array", "edges": "array", "truncated": "boolean"},
     examples=(
         "memctl graph --around MEM-a3185eaf3928",
         "memctl graph --around a3185e --depth 3 --format dot | dot -Tsvg > graph.svg",
@@ -33,7 +37,7 @@ def graph(
     *,
     around: Annotated[str | None, Arg("what is near this item", "--around", metavar="MEM-ID")] = None,
     depth: Annotated[int, Arg("at most so many edges away from it", "--depth", ge=1, le=6)] = 2,
-    format: Annotated[Format, Arg("a line an edge, or for another program", "--format")] = "lines",
+    format: Annotated[Format, Arg("a line an edge, or for another program", "--format", mcp=False)] = "lines",
     kind: Annotated[list[EdgeKind] | None, Arg("only these edges", "--kind", metavar="KIND", comma=True)] = None,
     request: Annotated[
         ReadRequest, Fields("scope all_scopes workspace type tags since until archived source passages limit")

@@ -411,6 +411,7 @@ def read(
     as a use.
     """
     from memctl.reading import delivery
+    from memctl.reading.selection import whole_id
     from memctl.store.documents import passages
     from memctl.store.items import attributes, items
 
@@ -419,7 +420,7 @@ def read(
         raise errors.ArgumentInvalid(name="ids", message="No ids provided")
     if len(wanted) > MAX_READ:
         raise errors.ArgumentInvalid(name="ids", message=f"at most {MAX_READ} at once, not {len(wanted)}")
-    whole = dict.fromkeys(items.expand_id(ctx.db, word) for word in wanted)
+    whole = dict.fromkeys(whole_id(ctx, word) for word in wanted)
     found = items.get_many(ctx.db, whole)
     if workspace is not None:
         view = ctx.workspace(workspace)

@@ -116,19 +116,21 @@ def _drawn(here: str, order: "list[Session]", links: "list[SessionLink]") -> Ite
     What came after several stands below the first of them; its other links follow on its line.
     """
     later: dict[str, list[SessionLink]] = {}
+    said: dict[str, list[SessionLink]] = {}
     for link in links:
+        said.setdefault(link.src_id, []).append(link)
         if link.relation != "contradicts":
             later.setdefault(link.dst_id, []).append(link)
     known = {one.id: one for one in order}
     has_earlier = {link.src_id for earlier, listed in later.items() for link in listed if earlier in known}
     waiting: list[tuple[int, str, SessionLink | None]]
     waiting = [(0, one.id, None) for one in reversed(order) if one.id not in has_earlier]
-    while waiting:
-        depth, session_id, via = waiting.pop()
+    while waiting or known:  # what is left then runs in a circle, which only another program makes
+        depth, session_id, via = waiting.pop() if waiting else (0, next(iter(known)), None)
         one = known.pop(session_id, None)  # each is drawn once
         if one is None:
             continue
-        also = [f"({link.relation} {link.dst_id})" for link in links if link.src_id == session_id and link != via]
+        also = [f"({link.relation} {link.dst_id})" for link in said.get(session_id, ()) if link != via]
         words = [via.relation if via else "", one.id, one.created_at[:10], one_line(one.title, _TITLE), *also]
         mark = "*" if session_id == here else " "
         yield f"{mark} {'  ' * min(depth, _DEEPEST)}{'  '.join(word for word in words if word)}"

@@ -2,11 +2,11 @@
 
 from collections.abc import Iterator
 
-from memctl import errors, ids
+from memctl import errors
 from memctl.annotations import TYPE_CHECKING, Annotated, Any, Literal
 from memctl.context import Context
 from memctl.names import DEFAULT_SCOPE
-from memctl.operation import CREATE, READ, WRITE, Arg, PlainResult, operation
+from memctl.operation import CREATE, NONE, READ, WRITE, Arg, PlainResult, operation
 from memctl.text.clean import one_line
 
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 _NAME, _TITLE, _MOST = 40, 60, 100
 #: Ids that a warning names.
 _NAMED = 5
-_ACTIONS = Literal["list", "add", "status", "sync", "log", "verify", "compact", "remove"]
+_ACTIONS = Literal["list", "add", "init", "status", "sync", "log", "verify", "compact", "remove"]
 #: What `remote add` is given of a remote.
 SharedScopes = Annotated[
     list[str] | None,
@@ -56,6 +56,7 @@ Identity = Annotated[
     examples=(
         "memctl remote add home ~/Sync --trust high       # a folder that both have",
         "memctl remote add team git@host:acme/widget.git  # refs of a git repository",
+        "memctl remote init postgresql://admin@host/team  # once, in a database",
         "memctl remote sync --dry-run                     # what would leave",
         "memctl remote sync",
         "memctl remote status",
@@ -66,25 +67,32 @@ Identity = Annotated[
 def remote(
     ctx: Context,
     action: Annotated[_ACTIONS, Arg("what to do")] = "list",
-    name: Annotated[str | None, Arg("which remote (sync, status: all of them)", metavar="NAME")] = None,
+    name: Annotated[str | None, Arg("which remote (sync, status: all; init: a URL)", metavar="NAME")] = None,
     url: Annotated[str | None, Arg("add: where it is", metavar="URL")] = None,
     *,
     scope: SharedScopes = None,
     trust: RemoteTrust = "medium",
-    read_only: Annotated[bool, Arg("add: only read, send nothing", "--read-only")] = False,
+    read_only: Annotated[bool, Arg("add: only read, send nothing (init: grants for who reads)", "--read-only")] = False,
+    dry_run: Annotated[bool, Arg("sync: only print what would leave (init: the tables, too)", "--dry-run")] = False,
+    watch: Annotated[bool, Arg("sync: go on until it is stopped", "--watch")] = False,
+    interval: Annotated[
+        float, Arg("sync --watch: seconds between two exchanges", "--interval", ge=0.2, le=86400)
+    ] = 60.0,
+    yes: Annotated[bool, Arg("sync: take over what others removed, however much it is", "--yes")] = False,
+    log: Annotated[
+        str | None,
+        Arg("compact: the log of somebody who is gone, as remote status --json names it", "--log", metavar="REPLICA"),
+    ] = None,
+    limit: Annotated[
+        int, Arg("log: at most this many entries", "-n", "--limit", ge=1, le=10_000, aliases=("-k",))
+    ] = 20,
     author: Author = None,
     sign: SigningKey = None,
     signers: AllowedSigners = None,
     recipients: Recipients = None,
     identity: Identity = None,
-    dry_run: Annotated[bool, Arg("sync: only print what would leave", "--dry-run")] = False,
-    watch: Annotated[bool, Arg("sync: go on, once a minute, until it is stopped", "--watch")] = False,
-    yes: Annotated[bool, Arg("sync: take over what others removed, however much it is", "--yes")] = False,
-    limit: Annotated[
-        int, Arg("log: at most this many entries", "-n", "--limit", ge=1, le=10_000, aliases=("-k",))
-    ] = 20,
 ) -> PlainResult:
-    """Share statements with other machines, through a folder or a git repository that all of them have.
+    """Share statements with other machines, through a folder, a git repository or a database that all of them have.
 
     What travels is the statements of the scopes that are named, never passages of documents, nor what policy holds
     back. What comes is judged by this store's policy, and stands under its author's name. Who changes the same text at
@@ -93,36 +101,43 @@ def remote(
     """
     files = {"sign": sign, "signers": signers, "recipients": recipients, "identity": identity}
     options = {key: ctx.absolute(path) for key, path in files.items() if path} | ({"author": author} if author else {})
-    adds = bool(scope or read_only or options)
-    _refuse_misplaced(action, name, url, dry_run=dry_run, watch=watch, yes=yes, adds=adds)
+    given = {"dry_run": dry_run, "watch": watch, "yes": yes, "adds": bool(scope or read_only), "log": bool(log)}
+    _refuse_misplaced(action, name, url, **given, keys=bool(options))
+    if action == "init":
+        return _init(ctx, name or "", scope or [DEFAULT_SCOPE], read_only=read_only, dry_run=dry_run)
     if action != "add":
         ctx.narrow(READ if action in ("list", "status", "log", "verify") else WRITE)
     if action == "add":
         return _add(ctx, name or "", url or "", scope or [DEFAULT_SCOPE], trust, read_only, options)
     chosen = _chosen(ctx, name)
     if action == "sync":
-        return _sync(ctx, chosen, dry_run=dry_run, watch=watch, yes=yes)
+        follows = watch and chosen
+        return _follow(ctx, name, interval, yes=yes) if follows else _sync(ctx, chosen, dry_run=dry_run, yes=yes)
     if action == "remove":
         return _remove(ctx, chosen[0])
     if action == "log":
         return _log(ctx, chosen[0], limit)
     if action == "verify":
         return _verify(ctx, chosen[0])
-    return _compact(ctx, chosen[0]) if action == "compact" else _status(ctx, chosen, ask=action == "status")
+    return _compact(ctx, chosen[0], log) if action == "compact" else _status(ctx, chosen, ask=action == "status")
 
 
 def _refuse_misplaced(action: str, name: str | None, url: str | None, **given: bool) -> None:
     wrong = ""
     if action == "add" and not (name and url):
         wrong = "add takes a name and a URL: memctl remote add home ~/Sync"
+    elif action == "init" and not name:
+        wrong = "init takes the URL of a database: memctl remote init postgresql://HOST/DATABASE"
     elif action in ("log", "verify", "compact", "remove") and not name:
         wrong = f"{action} takes the name of a remote"
     elif url and action != "add":
         wrong = f"{action} takes no URL"
-    elif action != "sync" and (given["dry_run"] or given["watch"] or given["yes"]):
-        wrong = "--dry-run, --watch and --yes are for sync only"
-    elif action != "add" and given["adds"]:
-        wrong = "--scope, --read-only, --author and files with keys are for add only"
+    elif action != "sync" and (given["watch"] or given["yes"] or (given["dry_run"] and action != "init")):
+        wrong = "--watch and --yes are for sync, --dry-run for sync and init"
+    elif (given["adds"] and action not in ("add", "init")) or (given["keys"] and action != "add"):
+        wrong = "--scope, --read-only, --author and files with keys are for add, the first two for init"
+    elif given["log"] and action != "compact":
+        wrong = "--log is for compact only"
     elif given["dry_run"] and given["watch"]:
         wrong = "--dry-run and --watch do not go together"
     if wrong:
@@ -140,7 +155,28 @@ def _chosen(ctx: Context, name: str | None) -> "list[Remote]":
     return found
 
 
-# --- add, remove -----------------------------------------------------------------------------------------------------
+# --- init, add, remove -----------------------------------------------------------------------------------------------
+
+
+def _init(ctx: Context, url: str, scopes: list[str], *, read_only: bool, dry_run: bool) -> PlainResult:
+    """Make a database ready; the answer is a script for psql, which admits a member."""
+    from memctl.remote import places, postgres
+    from memctl.remote.problems import RemoteInvalid
+
+    ctx.narrow(NONE)
+    names = [one_line(ctx.scope_named(one.strip()), 200) for one in scopes]
+    try:
+        made = not dry_run and places.create(url)
+    except OSError as exc:
+        raise RemoteInvalid(reason=str(exc)) from exc
+    script = postgres.grants(names, writes=not read_only)
+    data = {"status": "dry_run", "dry_run": True} if dry_run else {"status": "ok", "changed": made}
+    if dry_run:
+        data["schema"] = postgres.SCHEMA
+        return PlainResult(data | {"grants": script}, [*postgres.SCHEMA.strip().splitlines(), *script])
+    ctx.note(f"[remote] {'the tables are made' if made else 'the tables were there'}; for each member, as the one who "
+             "made them: psql URL -v member=ROLE -f GRANTS, where GRANTS has these lines")  # fmt: skip
+    return PlainResult(data | {"grants": script}, script)
 
 
 def _add(
@@ -154,7 +190,7 @@ def _add(
 
     judge = ItemPolicy(ctx.policy)
     if judge.refuses(name, url):
-        raise RemoteInvalid(reason="there is a secret in it; git's credential helper keeps those")
+        raise RemoteInvalid(reason="there is a secret in it; git's credential helper and ~/.pgpass keep those")
     if not name.replace("-", "").replace("_", "").isalnum() or len(name) > _NAME:
         raise RemoteInvalid(reason=f"its name is one word of at most {_NAME} letters, digits, - and _")
     there = {one.name: one for one in remotes.list_remotes(ctx.db)}
@@ -216,27 +252,44 @@ def _exchange(ctx: Context, one: "Remote") -> "RemoteExchange":
     return RemoteExchange(ctx.db, one.name, open_carrier(one.url), ctx.policy, one_line(who, _NAME))
 
 
-def _sync(ctx: Context, chosen: "list[Remote]", *, dry_run: bool, watch: bool, yes: bool) -> PlainResult:
+def _follow(ctx: Context, name: str | None, interval: float, *, yes: bool) -> PlainResult:
+    """Exchange again and again, each time as a run of its own, until it is interrupted."""
+    from memctl.remote.places import waiting_at
+    from memctl.remote.problems import RemoteUnreachable
+
+    ctx.note("[remote] Watching; ^C stops")
+    done = PlainResult({"status": "ok", "total": 0, "truncated": False, "remotes": []}, [])
+    try:
+        wait = waiting_at(one.url for one in _chosen(ctx, name))
+        while True:
+            try:
+                done = _sync(ctx, _chosen(ctx, name), dry_run=False, yes=yes)
+            except RemoteUnreachable as exc:  # it may come back
+                ctx.warn(f"[remote] {exc}")
+            wait(interval)
+            ctx.end_run()
+            ctx.begin_run("remote")
+    except KeyboardInterrupt:
+        ctx.note("[remote] Stopped")
+    return done
+
+
+def _sync(ctx: Context, chosen: "list[Remote]", *, dry_run: bool, yes: bool) -> PlainResult:
     if not chosen:
         ctx.note("[remote] there is no remote: memctl remote add NAME URL")
-    lines: list[str] = []
-    while True:
-        rows, failed = list[dict[str, Any]](), list[errors.MemctlError]()
-        for one in chosen:
-            try:
-                done = _exchange(ctx, one).run(accept=yes, dry_run=dry_run)
-            except errors.MemctlError as exc:
-                if len(chosen) == 1 and not watch:
-                    raise
-                failed.append(exc)
-                ctx.warn(f"[remote] {exc}")
-                continue
-            _tell(ctx, one, done)
-            rows.append(_row(one, done, dry_run=dry_run))
-            lines += _leaving_lines(done) if dry_run else []
-        if not watch:
-            break
-        ids.pause(55, 65)
+    rows, failed, lines = list[dict[str, Any]](), list[errors.MemctlError](), list[str]()
+    for one in chosen:
+        try:
+            done = _exchange(ctx, one).run(accept=yes, dry_run=dry_run)
+        except errors.MemctlError as exc:
+            if len(chosen) == 1:
+                raise
+            failed.append(exc)
+            ctx.warn(f"[remote] {exc}")
+            continue
+        _tell(ctx, one, done, dry_run=dry_run)
+        rows.append(_row(one, done, dry_run=dry_run))
+        lines += _leaving_lines(done) if dry_run else []
     if failed and not rows:
         raise failed[0]
     data = {"status": "dry_run" if dry_run else "ok", **({"dry_run": True} if dry_run else ctx.run_key())}
@@ -250,14 +303,14 @@ def _row(one: "Remote", done: "Exchanged", *, dry_run: bool) -> dict[str, Any]:
     return row | ({"leaves": done.leaves} if dry_run else {}) | ({"became": done.became} if done.became else {})
 
 
-def _tell(ctx: Context, one: "Remote", done: "Exchanged") -> None:
-    """Say what an exchange did."""
+def _tell(ctx: Context, one: "Remote", done: "Exchanged", *, dry_run: bool) -> None:
+    """Say what an exchange did, or would do."""
     words = {
         "sent": done.sent, "received": done.received, "new": done.new, "changed": done.changed,
         "archived": done.archived, "purged": done.purged, "held back": done.held, "refused": done.refused,
     }  # fmt: skip
     said = ", ".join(f"{count} {word}" for word, count in words.items() if count)
-    ctx.note(f"[remote] {one.name}: {said or 'nothing new'}")
+    ctx.note(f"[remote] {one.name}: {'this would be ' if dry_run and said else ''}{said or 'nothing new'}")
     if done.became:
         ctx.warn(f"[remote] {one.name}: this store is a copy of another; it goes on under a name of its own")
     for who, problem in sorted(done.problems.items()):
@@ -288,8 +341,10 @@ def _status(ctx: Context, chosen: "list[Remote]", *, ask: bool) -> PlainResult:
     for one in chosen:
         carrier = places.open_carrier(one.url) if ask and ctx.db.trusted else None
         found = state_of(ctx.db, one, carrier)
-        rows.append(_described(one) | found)
+        shown = one if ctx.bounds is None else one._replace(options={})  # where keys are is nothing for a model
+        rows.append(_described(shown) | found)
         behind = "" if found["behind"] is None else f", {found['behind']} segment(s) behind"
+        behind += f", {found['held']} held back until you decide (memctl review)" if found["held"] else ""
         when = str(one.exchanged_at)[:16].replace("T", " ") or "never"
         lines.append(f"{one.name}  {one.url}  {found['ahead']} ahead{behind}; last exchange {when}")
         if ask:
@@ -356,16 +411,25 @@ def _verify(ctx: Context, one: "Remote") -> PlainResult:
     return PlainResult(data, lines)
 
 
-def _compact(ctx: Context, one: "Remote") -> PlainResult:
-    from memctl.remote.exchange import compacted
+def _compact(ctx: Context, one: "Remote", log: str | None) -> PlainResult:
+    from memctl.remote.exchange import compacted, compacted_for
     from memctl.remote.places import drop_copy
+    from memctl.remote.problems import RemoteInvalid, RemoteUnreachable
 
     if one.read_only:
         raise errors.UsageError(f"{one.name} is read only", command="remote")
     exchange = _exchange(ctx, one)
     exchange.run()
+    if log is not None and log in exchange.remote.mine:
+        raise RemoteInvalid(reason=f"{log} is this machine's own log: compact without --log")
     with ctx.at_work("remote"):
-        rows = [{"scope": scope, "records": count} for scope, count in compacted(exchange)]
+        try:
+            found = compacted(exchange) if log is None else compacted_for(exchange, log)
+            rows = [{"scope": scope, "records": count} for scope, count in found]
+        except OSError as exc:
+            raise RemoteUnreachable(name=one.name, reason=exc.strerror or str(exc)) from exc
+        if log is not None and not rows:
+            raise RemoteInvalid(reason=f"{one.name} has no log {ctx.policy.redact(one_line(log, _NAME))}")
         exchange.run()
     drop_copy(one.url)
     lines = [f"{row['scope']}: {row['records']} record(s) in one piece" for row in rows]

@@ -33,6 +33,7 @@ _LONG_ENOUGH = 3
         'memctl recall "how are tokens rotated" | some-llm',
         'memctl recall "deploy steps" --budget 600 --tags ops',
         'memctl recall "open decisions" --all-scopes --no-header',
+        'memctl recall "open decisions" --mode catalog  # a line of each item',
     ),
     exits={0: "also when nothing matches: stdout is empty"},
 )  # fmt: skip
@@ -51,14 +52,15 @@ def recall(
             workspace={"mcp": "full"},
         ),
     ],
-    form: Annotated[BlockForm, Fields("no_header frame prompt propose")],
+    form: Annotated[BlockForm, Fields("mode no_header frame prompt propose")],
 ) -> Recalled:
     """Print what answers a question as one block within a token budget.
 
     The block says of each passage where it comes from. It never costs more than the budget (four characters are one
     token), passages that are too long are cut around what matters, and items kept from models are never in it. With
     --prompt the output is a whole prompt for a model: it ends with the question, and is printed even when nothing
-    matches.
+    matches. With --mode catalog it lists the items instead, a line of each: `memctl show` opens one, and only then it
+    counts as used.
     """
     return recall_block(ctx, query, request, form, command="recall")
 

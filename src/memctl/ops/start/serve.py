@@ -91,7 +91,7 @@ ExchangeMinutes = Annotated[
         "memctl serve --db ~/.memctl/memory.db --check    # would it start?",
         "memctl serve --toolset core --llm 'claude -p'",
         "memctl serve --transport streamable-http --token-file ~/.memctl/tokens",
-        "memctl serve --exchange 5    # with the remotes of the store (memctl remote), every five minutes",
+        "memctl serve --exchange 5    # with the store's remotes, every five minutes",
     ),
     exits={1: "HTTP or --sdk without the Python SDK, or the server cannot start as asked"},
 )

@@ -180,6 +180,7 @@ def _replaced_id(ctx: Context, given: str | None, command: str, scope: str) -> s
 
 def _cited_place(ctx: Context, given: str) -> "Reference":
     """A place of --cites with the absolute path of its file. Raises UsageError where there is no such file."""
+    from memctl.citing import has_lines
     from memctl.text.references import parse_place
 
     place = parse_place(clean.one_line(given, 1000))
@@ -188,6 +189,10 @@ def _cited_place(ctx: Context, given: str) -> "Reference":
     if not place.target.strip() or not os.path.isfile(ctx.absolute(place.target)):
         shown = ctx.policy.redact(clean.one_line(given, 200))
         raise errors.UsageError(f"--cites: '{shown}' is no file, or names lines in another way than FILE:40-52",
+                                command="remember")  # fmt: skip
+    if place.lines and not has_lines(ctx.absolute(place.target), *place.lines):
+        shown = ctx.policy.redact(clean.one_line(given, 200))
+        raise errors.UsageError(f"--cites: '{shown}': the file has no such lines, or nothing stands there",
                                 command="remember")  # fmt: skip
     return place._replace(target=clean.one_line(ctx.absolute(place.target), 1000))
 

@@ -4,6 +4,7 @@ Documents that are said to belong to a corpus carry its id in their passages; wh
 it, because documents go on changing.
 """
 
+import json
 import os
 from collections.abc import Iterable, Sequence
 
@@ -87,15 +88,29 @@ def is_registered(db: Database, corpus_id: str) -> bool:
     return bool(db.value("SELECT 1 FROM memory_corpus_files WHERE corpus_id = ? LIMIT 1", (corpus_id,)))
 
 
-def put_version(db: Database, corpus: CorpusMetadata, files: Iterable[VersionFile]) -> None:
-    """Write down a version and what it holds, in place of what it held."""
+def folder_of(db: Database, corpus: CorpusMetadata) -> str:
+    """The folder that a corpus was registered from; "" where it was none, or nobody wrote that down."""
+    said = db.rows("SELECT details_json FROM memory_events WHERE action = 'corpus_register' ORDER BY timestamp DESC")
+    for (details,) in said:
+        found = json.loads(details)
+        if (found.get("corpus_id"), found.get("at")) == (corpus.corpus_id, corpus.ingested_at):
+            return str(found.get("folder") or "")
+    return ""
+
+
+def put_version(db: Database, corpus: CorpusMetadata, files: Iterable[VersionFile], folder: str = "") -> None:
+    """Write down a version and what it holds, in place of what it held; `folder`: where its documents are."""
     from memctl.store.documents.corpus import put_corpus
+    from memctl.store.items import events
 
     with db.atomic():
         put_corpus(db, corpus)
         db.run("DELETE FROM memory_corpus_files WHERE corpus_id = ?", (corpus.corpus_id,))
         rows = [(corpus.corpus_id, *one) for one in files]
         db.run_many("INSERT INTO memory_corpus_files(corpus_id, path, sha256, passages) VALUES (?, ?, ?, ?)", rows)
+        # What undo takes back keeps its event: `at` says which of them made the version that is there.
+        details = {"corpus_id": corpus.corpus_id, "parent": corpus.parent_corpus_id, "at": corpus.ingested_at}
+        events.log(db, "corpus_register", None, details | ({"folder": folder} if folder else {}))
 
 
 def remove_version(db: Database, corpus_id: str) -> bool:
