@@ -2,6 +2,7 @@
 
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import threading
@@ -164,6 +165,28 @@ def test_a_hint_ends_the_wait(team: Cluster, monkeypatch: pytest.MonkeyPatch) ->
     waiting.join(PATIENCE)
     assert ended.is_set()
     carrier.wait(0.01)  # nobody says anything
+
+
+def test_watching_needs_no_minute_when_the_database_gives_a_hint(team: Cluster) -> None:
+    anna, bert = pair(team)
+    anna.say(FRIDAY)
+    line = [sys.executable, "-m", "memctl", "remote", "sync", "--watch", "--interval", "86400"]
+    watching = subprocess.Popen(line, env=os.environ | bert.env, stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
+    try:
+        _until(lambda: bool(bert.rows("SELECT 1 FROM memctl_remotes WHERE exchanged_at <> ''")))
+        assert bert.texts() == []
+        anna.sync()
+        _until(lambda: bert.texts() == [FRIDAY])
+    finally:
+        watching.send_signal(signal.SIGINT)
+        assert watching.wait(PATIENCE) == 0
+
+
+def _until(true: Callable[[], bool]) -> None:
+    end = time.monotonic() + PATIENCE
+    while not true():
+        assert time.monotonic() < end
+        time.sleep(0.05)
 
 
 # --- who may what ----------------------------------------------------------------------------------------------------

@@ -2,8 +2,9 @@
 
 import os
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
+from memctl import ids
 from memctl.annotations import TYPE_CHECKING
 from memctl.remote.problems import RemoteInvalid
 
@@ -86,6 +87,18 @@ def create(url: str) -> bool:
     from memctl.remote.postgres import PostgresCarrier
 
     return PostgresCarrier(_checked_database(url)).create()
+
+
+def waiting_at(urls: Iterable[str]) -> "Callable[[float], None]":
+    """What waits about so many seconds, or until somebody writes there, as far as a database among these says so."""
+    for url in urls:
+        if url.partition("://")[0] in _POSTGRES:
+            from memctl.remote.postgres import PostgresCarrier
+
+            waits = PostgresCarrier(url).wait
+            waits(0)  # from now on it listens
+            return waits
+    return lambda seconds: ids.pause(0.9 * seconds, 1.1 * seconds)
 
 
 def drop_copy(url: str) -> None:

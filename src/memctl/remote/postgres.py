@@ -193,13 +193,16 @@ class PostgresCarrier(ReadAhead):
             cursor.execute("SELECT pg_notify('memctl', '')")
 
     def wait(self, seconds: float) -> None:
-        """Until somebody else has written, or so long: a hint that anybody can give, so there is a pause after it."""
-        with self._asked() as conn:
-            conn.execute("LISTEN memctl")
-            for heard in conn.notifies(timeout=seconds):
-                if heard.pid != conn.info.backend_pid:
-                    break
-        ids.pause(1, 3)
+        """Until somebody has written, or about so long: a hint that anybody can give, so there is a pause after it."""
+        try:
+            with self._asked() as conn:
+                conn.execute("LISTEN memctl")
+                heard = any(True for _ in conn.notifies(timeout=seconds))
+        except OSError:
+            ids.pause(0.9 * seconds, 1.1 * seconds)
+            heard = False
+        if heard:
+            ids.pause(1, 3)
 
     def create(self) -> bool:
         """Make the schema; whether it was not there."""

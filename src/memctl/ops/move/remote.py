@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from memctl import errors, ids
+from memctl import errors
 from memctl.annotations import TYPE_CHECKING, Annotated, Any, Literal
 from memctl.context import Context
 from memctl.names import DEFAULT_SCOPE
@@ -254,17 +254,19 @@ def _exchange(ctx: Context, one: "Remote") -> "RemoteExchange":
 
 def _follow(ctx: Context, name: str | None, interval: float, *, yes: bool) -> PlainResult:
     """Exchange again and again, each time as a run of its own, until it is interrupted."""
+    from memctl.remote.places import waiting_at
     from memctl.remote.problems import RemoteUnreachable
 
     ctx.note("[remote] Watching; ^C stops")
     done = PlainResult({"status": "ok", "total": 0, "truncated": False, "remotes": []}, [])
     try:
+        wait = waiting_at(one.url for one in _chosen(ctx, name))
         while True:
             try:
                 done = _sync(ctx, _chosen(ctx, name), dry_run=False, yes=yes)
             except RemoteUnreachable as exc:  # it may come back
                 ctx.warn(f"[remote] {exc}")
-            ids.pause(0.9 * interval, 1.1 * interval)
+            wait(interval)
             ctx.end_run()
             ctx.begin_run("remote")
     except KeyboardInterrupt:
