@@ -394,7 +394,7 @@ eco.eco_mode|string|active, disabled, or not installed
 hooks-path.eco_path|string|the folder of the files of eco mode
 hooks-path.hooks_path|string|the folder of the hook scripts
 scripts-path.scripts_path|string|the folder of the install scripts
-setup.clients|array|each client: `client`, `files` (each `path`, `change`, and `backup` or `diff`)
+setup.clients|array|each client: `client`, `files` (each `path`, `change`, `backup` or `diff`); of `list` where it is
 setup.command|array|the command line that starts the server
 setup.scope|string|user, project or local
 setup.server|object|how the server answered: `ok`, `version` and `tools`, or `problem`
@@ -405,7 +405,7 @@ trust.items|integer|items in the store
 backup.items|integer|items in the copy
 salvage.items|integer|items that were saved
 trust.mounts|array|its mounts
-hooks.hook|string|the hook: safety-guard, audit-logger or eco-nudge; eco-hint prints what a client reads
+hooks.hook|string|the hook: safety-guard, memory-guard, audit-logger or eco-nudge; eco-hint prints what a client reads
 hooks.pattern|string|the pattern that the command matches
 hooks.additionalContext|string|of eco-hint, alone: what the model is told
 hook.client|string|the client that asked

@@ -15,7 +15,7 @@ from scripts.lib.bundle import DESCRIPTION
 from memctl import __version__
 from memctl.clients import eco_files
 from memctl.clients.known import client
-from memctl.clients.wiring import Wiring, put_block
+from memctl.clients.wiring import Wiring, put_block, skills
 
 NAME = "memctl"
 AUTHOR = {"name": "The memctl authors"}
@@ -44,6 +44,7 @@ def files() -> dict[str, str]:
             }
         ),
         "skills/memory/SKILL.md": SKILL + _instructions(),
+        **{f"skills/{name}/SKILL.md": text for name, text in skills()},
     }
     with tempfile.TemporaryDirectory() as project:
         wiring = Wiring(client("claude"), "project", project, {})

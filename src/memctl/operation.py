@@ -296,7 +296,8 @@ class Operation:
                 kwargs[name] = group(**{field.name: kwargs.pop(field.name, field.default) for field in fields})
             if getattr(kwargs[name], "scope", None) == DEFAULT_SCOPE:
                 kwargs[name].scope = ctx.scope_named(DEFAULT_SCOPE)
-        if {"scope": DEFAULT_SCOPE}.items() <= {**(self.fn.__kwdefaults__ or {}), **kwargs}.items():
+        said = {**(self.fn.__kwdefaults__ or {}), **kwargs}.get("scope")
+        if said == DEFAULT_SCOPE and self.access != NONE:  # without a store it is no scope of memory
             kwargs["scope"] = ctx.scope_named(DEFAULT_SCOPE)
         first = ctx.begin_run(self.name, kwargs.get("reason"))
         try:

@@ -162,6 +162,14 @@ def test_the_hash_of_a_hook_is_the_one_that_codex_makes() -> None:
     assert checks("codex")["client_trust"][0] == "pass"
 
 
+def install(name: str) -> None:
+    """Note the plugin as Claude Code does that installed it."""
+    plugins = Path.home() / ".claude/plugins"
+    plugins.mkdir(parents=True)
+    place = [{"scope": "user", "installPath": str(PLUGIN)}]
+    (plugins / "installed_plugins.json").write_text(json.dumps({"version": 2, "plugins": {name: place}}))
+
+
 def test_the_plugin_of_claude_code_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", f"{os.getcwd()}{os.pathsep}{os.environ['PATH']}")
     settings = Path(os.environ["HOME"]) / ".claude" / "settings.json"
@@ -169,6 +177,8 @@ def test_the_plugin_of_claude_code_is_seen(monkeypatch: pytest.MonkeyPatch) -> N
     settings.write_text('{"enabledPlugins": {"other@x": true, "memctl@memctl": false}}')
     assert checks("claude")["client_entry"][0] == "fail"
     settings.write_text('{"enabledPlugins": {"memctl@memctl": true}}')
+    assert checks("claude")["client_entry"][0] == "fail", "it is not installed"
+    install("memctl@memctl")
     found = checks("claude")
     assert found["client_entry"] == ("pass", "The plugin memctl@memctl brings the server and the hooks")
     assert {found[name][0] for name in ("client_command", "client_handshake", "client_hooks")} == {"pass"}
@@ -231,11 +241,8 @@ def test_a_client_that_has_tools_alone_is_proven_by_them(client: Callable[..., N
 def test_a_plugin_is_proven_as_it_is_installed(client: Callable[..., None], command: list[str]) -> None:
     client()
     os.symlink(command[0], "bin/memctl")
-    settings, plugins = Path.home() / ".claude/settings.json", Path.home() / ".claude/plugins"
-    plugins.mkdir(parents=True)
-    settings.write_text(json.dumps({"enabledPlugins": {"memctl@shop": True}}))
-    place = [{"scope": "user", "installPath": str(PLUGIN)}]
-    (plugins / "installed_plugins.json").write_text(json.dumps({"version": 2, "plugins": {"memctl@shop": place}}))
+    install("memctl@shop")
+    (Path.home() / ".claude/settings.json").write_text(json.dumps({"enabledPlugins": {"memctl@shop": True}}))
     found = checks("claude", "--prove")
     assert {name: one for name, one in found.items() if one[0] != "pass"} == {}
     assert {"client_proof_hook", "client_proof_tools"} <= set(found)

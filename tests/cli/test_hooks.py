@@ -29,6 +29,22 @@ def filled(count: int, path: str = STORE) -> None:
 # --- the guard ------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize(
+    ("tool", "path", "code"),
+    [
+        ("Write", "/home/a/.claude/projects/-p/memory/MEMORY.md", 2), ("Edit", "MEMORY.md", 2),
+        ("MultiEdit", "/home/a/.claude/projects/-p/memory/taste.md", 2), ("write_file", "C:\\x\\MEMORY.md", 2),
+        ("Read", "MEMORY.md", 0), ("Write", "docs/MEMORY.md.txt", 0), ("Write", "src/memory/store.md", 0),
+        ("Write", None, 0), ("", "MEMORY.md", 0),
+    ],
+)  # fmt: skip
+def test_the_memory_guard_keeps_a_model_from_notes_of_its_own(tool: str, path: str | None, code: int) -> None:
+    done = run("hooks", "memory-guard", stdin=json.dumps({"tool_name": tool, "tool_input": {"file_path": path}}))
+    assert (done.code, done.out) == (code, b"")
+    assert ("memory_propose" in done.notes) == bool(code)
+    assert run("hooks", "memory-guard", stdin=b"\xff{").code == 0
+
+
 def test_the_guard_stops_a_command() -> None:
     done = call("safety-guard", "Bash", command="cd /tmp && rm -rf x")
     assert done.code == 2

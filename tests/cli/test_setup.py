@@ -59,10 +59,11 @@ def test_teardown_gives_back_every_byte(name: str, scope: Scope, there: bool) ->
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_bytes(data)
     former = tree()
-    ok("setup", name, "--scope", scope, "--block")
+    more = ["--skills", "--memory-guard"] if name == "claude" else []
+    ok("setup", name, "--scope", scope, "--block", *more)
     once = tree()
     assert once != former
-    ok("setup", name, "--scope", scope, "--block")
+    ok("setup", name, "--scope", scope, "--block", *more)
     assert tree() == once
     ok("teardown", name, "--scope", scope)
     assert tree() == former
@@ -251,6 +252,40 @@ def test_hooks_run_this_memctl_and_those_of_others_stay() -> None:
     path.write_text(path.read_text() + "\n")
     ok("teardown", "claude")
     assert json.loads(path.read_text()) == {"hooks": {"UserPromptSubmit": [{"hooks": [theirs]}]}}
+
+
+def test_skills_and_the_guard_of_notes_are_claude_codes(tmp_path: Path) -> None:
+    ok("setup", "claude", "--skills", "--memory-guard")
+    home = Path.home()
+    assert {path.parent.name for path in home.glob(".claude/skills/*/SKILL.md")} == {
+        "memory-hygiene", "memory-init", "memory-save",
+    }  # fmt: skip
+    (element,) = json.loads((home / ".claude/settings.json").read_text())["hooks"]["PreToolUse"]
+    assert element["matcher"] == "Edit|MultiEdit|Write"
+    assert element["hooks"][0]["command"].endswith("hooks memory-guard")
+    mine = home / ".claude/skills/memory-save/SKILL.md"
+    mine.write_text("mine")
+    ok("setup", "claude", "--skills")
+    ok("teardown", "claude")
+    assert mine.read_text() == "mine"
+    assert [path for path in home.glob(".claude/**/*") if path.is_file()] == [mine]
+    refused = run("setup", "codex", "--skills")
+    assert refused.code == 1
+    assert not (home / ".codex").exists()
+
+
+def test_the_list_says_where_memory_is() -> None:
+    ok("setup", "gemini")
+    ok("setup", "claude", "--scope", "project")
+    (Path.home() / ".qwen").mkdir()
+    (Path.home() / ".qwen/settings.json").write_text("no json")
+    found = {one["client"]: one for one in ok("setup", "list", "--json").json()["clients"]}
+    assert set(found) == set(CLIENTS)
+    assert {name: one["set_up"] for name, one in found.items() if one["set_up"]} == {
+        "gemini": ["user"], "claude": ["project"], "copilot": ["project"],
+    }  # fmt: skip
+    assert found["qwen"]["installed"]
+    assert "gemini          installed  user\n" in ok("setup", "--list").text
 
 
 def test_all_means_those_that_are_installed() -> None:

@@ -213,7 +213,8 @@ def test_no_copy_is_left_when_the_client_changed_its_file_meanwhile() -> None:
     assert not list(Path.home().glob("*.bak.*"))
 
 
-def test_what_setup_and_teardown_tell_programs() -> None:
+def test_what_setup_and_teardown_tell_programs(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", "/nowhere")
     (Path.home() / ".claude.json").write_text('{"theme": "dark"}')
 
     def told(*argv: str) -> str:
@@ -225,5 +226,6 @@ def test_what_setup_and_teardown_tell_programs() -> None:
 
     golden("setup-dry-run-json", told("setup", "claude", "--db", "/m.db", "--dry-run"))
     golden("setup-json", told("setup", "claude", "--db", "/m.db"))
+    golden("setup-list-json", told("setup", "list"))
     golden("teardown-dry-run-json", told("teardown", "claude", "--dry-run"))
     golden("teardown-json", told("teardown", "claude"))

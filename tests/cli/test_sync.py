@@ -54,6 +54,14 @@ def test_the_counts_as_json(docs: Path) -> None:
     }  # fmt: skip
 
 
+def test_tags_are_the_folders_of_the_mount_and_none_above_it(tmp_path: Path) -> None:
+    for name in ("top.md", "api/v2/deep.md"):
+        write(tmp_path / "clients" / "acme" / "docs" / name, f"# The {name}\n\nAbout kingfishers.\n")
+    sync(str(tmp_path / "clients" / "acme" / "docs"))
+    tags = {item["title"]: item["tags"] for item in ok("search", "kingfishers", "--json", "--db", "memory.db").json()}
+    assert tags == {"The top.md": ["markdown", "docs"], "The api/v2/deep.md": ["markdown", "api", "v2"]}
+
+
 @pytest.mark.usefixtures("docs")
 def test_a_second_sync_does_nothing() -> None:
     sync("docs")

@@ -216,7 +216,7 @@ def there_and_back(data: Any, name: str, scope: Scope) -> None:
     one, home = CLIENTS[name], os.getcwd()
     files: dict[Path, tuple[Place | None, bytes]] = {}
     for place in [one.servers[scope], *([one.hooks.places[scope]] if one.hooks else []), None]:
-        where = one.rules_path(scope, home, os.environ) if place is None else place.path(home, os.environ)
+        where = one.path_of("rules", scope, home, os.environ) if place is None else place.path(home, os.environ)
         content = data.draw(file_of(place)) if where and (place is None or place.shape != "own") else None
         if content is not None and Path(where) not in files:
             files[Path(where)] = place, content

@@ -9,15 +9,13 @@ from memctl.annotations import TYPE_CHECKING
 from memctl.clients.eco import CONFIG
 from memctl.clients.json_text import JsonText
 from memctl.clients.known import client
-from memctl.clients.wiring import Wiring, command_line
+from memctl.clients.wiring import TEMPLATES, Wiring, command_line
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from memctl.clients.files import FileEdit
     from memctl.clients.known import Hooks
-
-TEMPLATES = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "templates")
 
 #: What runs at which event of Claude Code: for eco mode, and for the guard.
 _ECO_HOOKS = {"UserPromptSubmit": "eco-hint", "PreToolUse": "eco-nudge"}
@@ -55,10 +53,8 @@ class EcoWiring(Wiring):
         inside = os.path.relpath(root, self.project)
         is_inside = not inside.startswith(os.pardir)
         config = {"db_path": os.path.join(inside if is_inside else root, "memory.db"), "version": __version__}
-        for name, content in (*texts(), (CONFIG, json.dumps(config, indent=2) + "\n")):
-            one = self.file(os.path.join(self.project, name))
-            if one.before is None or force or name == CONFIG:
-                one.become(content)
+        self.put_texts(self._texts(), force=force)
+        self.put_texts([(os.path.join(self.project, CONFIG), json.dumps(config, indent=2) + "\n")], force=True)
         if is_inside:
             line = inside.replace(os.sep, "/") + "/"
             self.file(os.path.join(self.project, ".gitignore")).change(lambda text: _ignoring(text, line))
@@ -67,16 +63,19 @@ class EcoWiring(Wiring):
         """Take it out again; the store stays, and so does a command that a person changed."""
         self.drop_server()
         self.drop_lines(_hooks(), _OURS_ECO, _disallow)
-        for name, content in (*texts(), (CONFIG, "")):
-            one = self.file(os.path.join(self.project, name))
-            self.take_out(one, str)
-            if one.before is not None and not one.changed and (name == CONFIG or one.text() == content):
-                one.after = None
+        self.drop_texts(self._texts())
+        config = self.file(os.path.join(self.project, CONFIG))
+        self.take_out(config, str)
+        if config.before is not None and not config.changed:
+            config.after = None
         self.take_out(self.file(os.path.join(self.project, ".gitignore")), str)
         for name in ("eco-hint.sh", "eco-nudge.sh"):  # of older memctl
             one = self.file(os.path.join(self.project, ".claude", "hooks", name))
             if b"memctl" in (one.before or b"") or b".memory" in (one.before or b""):
                 one.after = None
+
+    def _texts(self) -> list[tuple[str, str]]:
+        return [(os.path.join(self.project, name), text) for name, text in texts()]
 
 
 class GuardWiring(Wiring):

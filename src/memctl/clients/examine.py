@@ -80,14 +80,15 @@ def examine(client: Client, project: str, environ: Mapping[str, str], *, prove: 
 
 
 def plugin_name(project: str, environ: Mapping[str, str]) -> str:
-    """The plugin of memctl's that Claude Code has enabled here, such as `memctl@memctl`; "" for none."""
+    """The plugin of memctl's that Claude Code has installed and enabled here, as `memctl@memctl`; "" for none."""
     claude = known.client("claude")
     said: dict[str, Any] = {}
     for scope, place in (claude.hooks.places if claude.hooks else {}).items():  # from the widest to the narrowest
         with suppress(errors.ClientFileRefused, ValueError):  # said where the entry is looked for, or no file of ours
             held = JsonText(Wiring(claude, scope, project, environ).place(place)[0].text()).value(("enabledPlugins",))
             said |= held if isinstance(held, dict) else {}
-    return next((name for name, on in said.items() if on is True and name.partition("@")[0] == SERVER), "")
+    enabled = (name for name, on in said.items() if on is True and name.partition("@")[0] == SERVER)
+    return next((name for name in enabled if _plugin_folder(name, environ)), "")  # a project's file may name any
 
 
 def _plugin_folder(name: str, environ: Mapping[str, str]) -> str:
@@ -137,7 +138,7 @@ def _literal(value: Any) -> Any:
 def _hooked(wiring: Wiring) -> dict[str, list[str]]:
     """The command lines of our hooks, by event; those of a plugin stand for all."""
     client = wiring.client
-    plugin = client.plugin_path(wiring.scope, wiring.project, wiring.environ)
+    plugin = client.path_of("plugin", wiring.scope, wiring.project, wiring.environ)
     if plugin and os.path.isfile(plugin):
         import json
 

@@ -58,9 +58,10 @@ class Hooks:
     events   memctl's word for an event -> the client's word and the seconds that the command may take
     element  what stands in the list of an event; $hook is the command line, $timeout the time in units of `unit`
     base     what a new file begins with
+    writing  the client's word for the event before one of its tools runs, and those that write files
     """
 
-    __slots__ = ("base", "element", "events", "places", "unit")
+    __slots__ = ("base", "element", "events", "places", "unit", "writing")
 
     def __init__(
         self,
@@ -70,8 +71,10 @@ class Hooks:
         *,
         unit: int = 1,
         base: dict[str, Any] | None = None,
+        writing: tuple[str, str] | None = None,
     ) -> None:
         self.places, self.events, self.element, self.unit, self.base = places, events, element, unit, base or {}
+        self.writing = writing
 
 
 class Client:
@@ -84,6 +87,7 @@ class Client:
     hooks           how it runs commands at events; None: it does not, or only through a plugin
     plugin          by scope, the file of a plugin that stands for hooks
     rules           by scope, the file of instructions that it reads: for clients without hooks
+    skills          by scope, the folder of the skills that it reads
     version, seen   what the row was verified on: by a run of it, or in documents
     limit           characters of context that it takes whole from one hook
     package         how npm or PyPI names it
@@ -101,6 +105,7 @@ class Client:
         hooks: Hooks | None = None,
         plugin: dict[Scope, str] | None = None,
         rules: dict[Scope, str] | None = None,
+        skills: dict[Scope, str] | None = None,
         version: str = "",
         seen: str = "documents, 2026-11",
         limit: int = 10_000,
@@ -109,16 +114,16 @@ class Client:
     ) -> None:
         self.name = ""
         self.title, self.servers, self.entry, self.aliases = title, servers, entry, aliases
-        self.program, self.hooks, self.plugin, self.rules = program, hooks, plugin or {}, rules or {}
+        self.program, self.hooks = program, hooks
+        self.plugin, self.rules, self.skills = plugin or {}, rules or {}, skills or {}
         self.version, self.seen, self.limit, self.package, self.note = version, seen, limit, package, note
 
-    def rules_path(self, scope: Scope, project: str, environ: "Mapping[str, str]") -> str:
-        """The file of instructions of a scope; "" when it has none."""
-        return _expanded(self.rules[scope], project, environ, sys.platform) if scope in self.rules else ""
-
-    def plugin_path(self, scope: Scope, project: str, environ: "Mapping[str, str]") -> str:
-        """The file of the plugin of a scope; "" when it has none."""
-        return _expanded(self.plugin[scope], project, environ, sys.platform) if scope in self.plugin else ""
+    def path_of(
+        self, what: Literal["rules", "plugin", "skills"], scope: Scope, project: str, environ: "Mapping[str, str]"
+    ) -> str:
+        """The file of instructions or of the plugin, or the folder of skills, of a scope; "" when it has none."""
+        places: dict[Scope, str] = getattr(self, what)
+        return _expanded(places[scope], project, environ, sys.platform) if scope in places else ""
 
     def is_installed(self, environ: "Mapping[str, str]") -> bool:
         """Whether its program is on PATH, or the folder of its settings is there."""
@@ -176,8 +181,10 @@ CLIENTS: dict[str, Client] = {
             },
             _EVENTS,
             _NESTED,
+            writing=("PreToolUse", "Edit|MultiEdit|Write"),
         ),
         rules={"user": "{claude}/CLAUDE.md", "project": "{project}/CLAUDE.md"},
+        skills={"user": "{claude}/skills", "project": "{project}/.claude/skills"},
         version="2.1.329",
         seen="run, 2026-11",
         package="@anthropic-ai/claude-code",

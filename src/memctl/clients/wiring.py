@@ -19,7 +19,8 @@ if TYPE_CHECKING:
 #: The name of the server in every client.
 SERVER = "memctl"
 #: What makes a command line one of ours, whoever made it and wherever memctl stood.
-_OURS = r"memctl\b.*\bhook\b.*--client[ =]{client}\b"
+_OURS = r"memctl\b.*\b(?:hook\b.*--client[ =]{client}|hooks memory-guard)\b"
+TEMPLATES = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "templates")
 
 
 class Wiring:
@@ -137,7 +138,7 @@ class Wiring:
 
     def put_hooks(self, argv: "Sequence[str]") -> None:
         """Enter `memctl hook` at each event at which it tells or takes in something; a plugin where there are none."""
-        plugin = self.client.plugin_path(self.scope, self.project, self.environ)
+        plugin = self.client.path_of("plugin", self.scope, self.project, self.environ)
         if plugin:
             self.file(plugin).become(_plugin_text(argv))
         hooks = self.client.hooks
@@ -149,8 +150,25 @@ class Wiring:
             lines[theirs] = command_line([*argv, event]), seconds
         self.put_lines(hooks, lines, self._ours())
 
-    def put_lines(self, hooks: "Hooks", lines: "Mapping[str, tuple[str, int]]", ours: re.Pattern[str]) -> None:
-        """Let one element in the list of each event be ours: its command line, and the seconds that it may take."""
+    def put_guard(self, command: "Sequence[str]") -> None:
+        """Enter `memctl hooks memory-guard` before the tools that write files; nothing where it cannot be."""
+        hooks = self.client.hooks
+        if hooks is not None and hooks.writing is not None:
+            event, tools = hooks.writing
+            line = command_line([*command, "hooks", "memory-guard"])
+            self.put_lines(hooks, {event: (line, 5)}, self._ours(), {"matcher": tools})
+
+    def put_lines(
+        self,
+        hooks: "Hooks",
+        lines: "Mapping[str, tuple[str, int]]",
+        ours: re.Pattern[str],
+        also: "Mapping[str, str] | None" = None,
+    ) -> None:
+        """Let one element in the list of each event be ours: its command line, and the seconds that it may take.
+
+        also  what else stands in the element
+        """
         edit, keys = self.place(hooks.places[self.scope])
 
         def put(text: str) -> str:
@@ -161,7 +179,7 @@ class Wiring:
                     held.made.append((key,))
             for event, (line, seconds) in lines.items():
                 words = {"$hook": line, "$timeout": seconds * hooks.unit}
-                _put_element(held, (*keys, event), _filled(hooks.element, words), ours)
+                _put_element(held, (*keys, event), {**(also or {}), **_filled(hooks.element, words)}, ours)
             edit.made += held.made
             return held.text
 
@@ -169,7 +187,7 @@ class Wiring:
 
     def drop_hooks(self) -> None:
         """Take our hooks out, of every event; those of others stay."""
-        plugin = self.client.plugin_path(self.scope, self.project, self.environ)
+        plugin = self.client.path_of("plugin", self.scope, self.project, self.environ)
         if plugin and (edit := self.file(plugin)).before is not None and _PLUGIN_MARK in edit.text():
             edit.after = None
         if self.client.hooks is not None and self.scope in self.client.hooks.places:
@@ -199,11 +217,33 @@ class Wiring:
     def _ours(self) -> re.Pattern[str]:
         return re.compile(_OURS.format(client=re.escape(self.client.name)))
 
+    # --- files of ours ----------------------------------------------------------------------------------------------
+
+    def skills(self) -> list[tuple[str, str]]:
+        """The skills by their paths; none where the client reads none."""
+        folder = self.client.path_of("skills", self.scope, self.project, self.environ)
+        return [(os.path.join(folder, name, "SKILL.md"), text) for name, text in skills()] if folder else []
+
+    def put_texts(self, texts: "Sequence[tuple[str, str]]", *, force: bool = False) -> None:
+        """Write whole files by their paths, where none is there yet."""
+        for path, text in texts:
+            one = self.file(path)
+            if one.before is None or force:
+                one.become(text)
+
+    def drop_texts(self, texts: "Sequence[tuple[str, str]]") -> None:
+        """Take whole files out again, but one that a person changed."""
+        for path, text in texts:
+            one = self.file(path)
+            self.take_out(one, str)
+            if one.before is not None and not one.changed and one.text() == text:
+                one.after = None
+
     # --- instructions ------------------------------------------------------------------------------------------------
 
     def put_block(self) -> None:
         """Write the block of instructions into the file that the client reads; nothing where it reads none."""
-        path = self.client.rules_path(self.scope, self.project, self.environ)
+        path = self.client.path_of("rules", self.scope, self.project, self.environ)
         if path:
             edit = self.file(path)
             edit.change(lambda text: put_block(text, path))
@@ -211,7 +251,7 @@ class Wiring:
 
     def drop_block(self) -> None:
         """Take the block out again."""
-        path = self.client.rules_path(self.scope, self.project, self.environ)
+        path = self.client.path_of("rules", self.scope, self.project, self.environ)
         if path:
             self.take_out(self.file(path), drop_block, _BEGIN)
 
@@ -413,6 +453,15 @@ def _block_span(text: str) -> tuple[int, int] | None:
         raise ValueError(f"the fences {_BEGIN} and {_END} do not stand there once each, in this order")
     end += 2 if text[end : end + 2] == "\r\n" else len(text[end : end + 1]) if text[end : end + 1] == "\n" else 0
     return start, end
+
+
+def skills() -> list[tuple[str, str]]:
+    """The skills by their names."""
+    folder, found = os.path.join(TEMPLATES, "skills"), []
+    for name in sorted(os.listdir(folder)):
+        with open(os.path.join(folder, name), encoding="utf-8") as file:
+            found.append((name.removesuffix(".md"), file.read()))
+    return found
 
 
 _PLUGIN_MARK = "Made by memctl setup"

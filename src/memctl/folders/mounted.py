@@ -178,7 +178,9 @@ class MountSync:
         ctx = self.ctx
         chunk_tokens = mount["chunk_tokens"] or ctx.config.ingest.chunk_tokens
         filed = scope or mount["scope"] or ctx.scope_named(DEFAULT_SCOPE)
-        options = Options(chunk_tokens, scope=filed, limits=limits(ctx), roots=ctx.readable_roots)
+        options = Options(
+            chunk_tokens, scope=filed, limits=limits(ctx), roots=ctx.readable_roots, mount=self.mount["path"]
+        )
         prefix, recipe = os.path.join(mount["path"], ""), recipe_of(options, ctx.policy)
         return options, DocumentRoot(mount["mount_id"], prefix, mount["lang_hint"], filed, recipe)
 

@@ -43,6 +43,7 @@ class Options(NamedTuple):
     infer: bool = True  # take tags from suffix and folders, and the title from the text
     limits: Limits = LIMITS
     roots: tuple[str, ...] | None = None  # nothing is read outside of these folders, whatever links do meanwhile
+    mount: str = ""  # folders above this one are no tags: where a project lies says nothing of it
 
 
 class FileTask(NamedTuple):
@@ -282,7 +283,7 @@ class Preparer:
         """The caller's tags, then what the suffix and the two nearest folders say."""
         key = (os.path.dirname(path), os.path.splitext(path)[1].lower())
         if key not in self._tags:
-            inferred = inferred_tags(path) if self.options.infer else []
+            inferred = inferred_tags(path, self.options.mount) if self.options.infer else []
             safe = [tag for tag in inferred if self.policy is None or self.policy.is_clean(tag, document=True)]
             self._tags[key] = list(dict.fromkeys([*self.options.tags, *safe]))
         return self._tags[key]
@@ -303,10 +304,12 @@ _SUFFIX_TAGS = {
 }  # fmt: skip
 
 
-def inferred_tags(path: str) -> list[str]:
-    """Tags that the suffix and the two nearest folders suggest; none for what is no file."""
+def inferred_tags(path: str, mount: str = "") -> list[str]:
+    """Tags that the suffix and the two nearest folders suggest, none above the mount; none for what is no file."""
     if not os.path.isabs(path):
         return []
-    folders = [part for part in os.path.dirname(path).split(os.sep) if part][-2:]
+    above = os.path.join(os.path.dirname(mount), "")
+    inside = os.path.dirname(path).removeprefix(above) if mount else os.path.dirname(path)
+    folders = [part for part in inside.split(os.sep) if part][-2:]
     word = _SUFFIX_TAGS.get(os.path.splitext(path)[1].lower())
     return [*([word] if word else []), *(f.lower().replace(" ", "-") for f in folders if len(f) <= 40)]

@@ -102,7 +102,7 @@ def blame(ctx: Context, id: ItemId, *, quarantined: ShowHeld = False) -> PlainRe
     examples=(
         "memctl diff MEM-a3185eaf3928               # what the last change changed",
         "memctl diff MEM-a3185eaf3928 --revision 1  # since it was stored",
-        "memctl diff MEM-a3185eaf3928 MEM-91b07c2d4e5f",
+        "memctl diff MEM-a3185eaf3928 MEM-91b0c2d4e5f6",
     ),
     exits={1: "there is no such item or revision"},
 )  # fmt: skip

@@ -1,4 +1,4 @@
-"""memctl hooks: what older memctl tied to the events of a client: the hints of eco mode, a guard, a log."""
+"""memctl hooks: what clients run before and after their tools: the hints of eco mode, two guards, a log."""
 
 import json
 import os
@@ -20,6 +20,9 @@ _SHORT_PATTERN = 6
 _LOG = os.path.join(".agent_logs", "memctl_commands.log")
 #: Characters of a call that are logged, those that are judged before, and bytes of the log before it is begun anew.
 _LOGGED, _JUDGED, _LOG_BYTES = 120, 20_000, 1 << 20
+#: How clients call the tools that write files, and where they keep notes of their own.
+_WRITERS = frozenset(["edit", "multiedit", "write", "write_file", "replace", "create"])
+_NOTES = re.compile(r"(?:^|[/\\])(?:MEMORY\.md|\.claude[/\\]projects[/\\][^/\\]+[/\\]memory[/\\].+)\Z")
 #: How clients call the tool that runs a shell.
 _SHELLS = frozenset(
     [
@@ -43,12 +46,13 @@ _SHELLS = frozenset(
         "memctl hooks safety-guard < call.json  # exit 2: the client must not run it",
         "memctl hooks eco-hint",
     ),
-    exits={0: "go on", 2: "safety-guard: the call must not run, or cannot be judged"},
+    exits={0: "go on", 2: "a guard: the call must not run, or the safety-guard cannot judge it"},
 )
 def hooks(
     ctx: Context,
     name: Annotated[
-        Literal["eco-hint", "eco-nudge", "safety-guard", "audit-logger"], Arg("which hook", metavar="HOOK")
+        Literal["eco-hint", "eco-nudge", "safety-guard", "memory-guard", "audit-logger"],
+        Arg("which hook", metavar="HOOK"),
     ],
 ) -> PlainResult:
     """Nudge, guard or log what a client's tools do, as its hook.
@@ -57,11 +61,15 @@ def hooks(
     a model, with each prompt, to look into memory before files; eco-nudge says so on stderr before a wide search.
     safety-guard ends with 2 for a shell line that runs what can hardly be undone (rm -rf, sudo, curl | sh, git push
     --force and the like); it reads the line as a shell does, and also stops what it cannot read. It is no sandbox.
+    memory-guard ends with 2 for a tool that writes a MEMORY.md, or notes that Claude Code keeps of a project, and tells
+    the model to use memory's tools; what a shell writes it does not see.
     audit-logger keeps a line for each call in .agent_logs, without secrets, of the newest megabyte.
     """
     call = _read_call(ctx, strict=name == "safety-guard") if name != "eco-hint" or ctx.stdin is not None else {}
     if name == "safety-guard":
         return _guard(ctx, call)
+    if name == "memory-guard":
+        return _guard_notes(ctx, call)
     if name == "audit-logger":
         return _log(ctx, call)
     return _hint(ctx, call) if name == "eco-hint" else _nudge(ctx, call)
@@ -120,6 +128,19 @@ def _guard(ctx: Context, call: dict[str, Any]) -> PlainResult:
         return PlainResult({"status": "ok", "hook": "safety-guard"})
     ctx.warn(f'[memctl guard] BLOCKED: command matches deny pattern "{pattern}"')
     return PlainResult({"status": "blocked", "hook": "safety-guard", "pattern": pattern}, exit_code=2)
+
+
+def _guard_notes(ctx: Context, call: dict[str, Any]) -> PlainResult:
+    """Keep a model from notes that no other client and no policy sees; a call that cannot be read goes on."""
+    tool, given = _tool_of(call)
+    path = given.get("file_path", given.get("path"))
+    if tool.lower() not in _WRITERS or not isinstance(path, str) or not _NOTES.search(path):
+        return PlainResult({"status": "ok", "hook": "memory-guard"})
+    ctx.warn(
+        "[memctl guard] BLOCKED: what should last is kept by memctl, not in this file. Call memory_propose with one "
+        "statement each, or memory_supersede for one that has changed; memory_recall reads."
+    )
+    return PlainResult({"status": "blocked", "hook": "memory-guard"}, exit_code=2)
 
 
 # --- the log ----------------------------------------------------------------------------------------------------------

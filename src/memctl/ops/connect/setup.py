@@ -1,9 +1,10 @@
 """memctl setup and teardown: memory in an AI client by one command, and out of it again."""
 
 import os
+from contextlib import suppress
 
 from memctl import errors
-from memctl.annotations import TYPE_CHECKING, Annotated, Any, Literal
+from memctl.annotations import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
 from memctl.clients.eco_files import EcoWiring, GuardWiring
 from memctl.clients.files import FileEdit, apply, finish
 from memctl.clients.known import CLIENTS, Scope
@@ -38,6 +39,7 @@ Yes = Annotated[bool, Arg("do not ask, on a terminal, before files are changed",
         "memctl setup --all --dry-run    # what it would change, as a diff",
         "memctl setup cursor --scope project",
         "memctl setup codex --db ~/notes/memory.db",
+        "memctl setup list              # which clients are here, and which are set up",
     ),
     exits={1: "a file was refused, or the server did not answer"},
 )
@@ -56,6 +58,15 @@ def setup(
         bool, Arg("write instructions for the model into its file of rules, though it has hooks", "--block")
     ] = False,
     dry_run: DryRun = False,
+    skills: Annotated[
+        bool, Arg("Claude Code: also write skills: fill memory, save a session, put memory in order", "--skills")
+    ] = False,
+    memory_guard: Annotated[
+        bool, Arg("Claude Code: keep it from writing a MEMORY.md of its own", "--memory-guard")
+    ] = False,
+    listed: Annotated[
+        bool, Arg("only list the clients: which are here, and which are set up", "--list", word="list")
+    ] = False,
     yes: Yes = False,
     force: Annotated[bool, Arg("replace an entry memctl that runs something else", "--force")] = False,
 ) -> PlainResult:
@@ -69,23 +80,15 @@ def setup(
     """
     from memctl.clients.handshake import own_command, shake_hands
 
+    if listed:
+        return _list(ctx)
     command = own_command()
     store = ["--db", ctx.absolute(ctx.db_flag)] if ctx.db_flag else []
-
-    def put(name: str, wiring: Wiring) -> None:
-        if isinstance(wiring, EcoWiring):
-            wiring.put(command, db_root, force=force)
-        elif isinstance(wiring, GuardWiring):
-            wiring.put(command)
-        else:
-            wiring.put_server([*command, "serve", *store], force=force)
-            if not (no_hooks or name == "mcp"):
-                wiring.put_hooks([*command, "hook", *store, "--client", name])
-            if block or not (no_hooks or name == "mcp" or wiring.client.hooks or wiring.client.plugin):
-                wiring.put_block()
-
+    wish = _Wish(command, store, db_root, not no_hooks, block, skills, memory_guard, force)
     wirings = list(_wirings(ctx, clients, scope, asked=client, everyone=everyone))
-    rows, done, code = _each(ctx, "setup", wirings, put, apply, dry_run=dry_run, yes=yes)
+    if (skills or memory_guard) and not any(one.client.skills for _, one in wirings):
+        raise errors.UsageError("--skills and --memory-guard are for Claude Code", command="setup")
+    rows, done, code = _each(ctx, "setup", wirings, wish.put, apply, dry_run=dry_run, yes=yes)
     data: dict[str, Any] = {
         "status": "failed" if code else "ok", "dry_run": dry_run, "scope": scope,
         "command": [*command, "serve", *store], "clients": rows,
@@ -105,6 +108,61 @@ def setup(
     _say_what_remains(ctx, [one for _, one in wirings if not (no_hooks and one.client.hooks)])
     _offer_past(ctx)
     return PlainResult(data, lines, exit_code=code)
+
+
+class _Wish(NamedTuple):
+    """What is to be put into a client; the fields are the options of `setup`."""
+
+    command: list[str]
+    store: list[str]
+    db_root: str
+    hooks: bool
+    block: bool
+    skills: bool
+    memory_guard: bool
+    force: bool
+
+    def put(self, name: str, wiring: Wiring) -> None:
+        """Enter it all."""
+        if isinstance(wiring, EcoWiring):
+            wiring.put(self.command, self.db_root, force=self.force)
+            return
+        if isinstance(wiring, GuardWiring):
+            wiring.put(self.command)
+            return
+        wiring.put_server([*self.command, "serve", *self.store], force=self.force)
+        hooks = self.hooks and name != "mcp"
+        if hooks:
+            wiring.put_hooks([*self.command, "hook", *self.store, "--client", name])
+        if self.memory_guard:
+            wiring.put_guard(self.command)
+        if self.block or (hooks and not (wiring.client.hooks or wiring.client.plugin)):
+            wiring.put_block()
+        if self.skills:
+            wiring.put_texts(wiring.skills())
+
+
+def _list(ctx: Context) -> PlainResult:
+    """Which clients memctl knows, which are installed here, and in which scopes memory is in them."""
+    project = project_folder(ctx.cwd)
+    rows: list[dict[str, Any]] = []
+    for one in CLIENTS.values():
+        held: list[str] = []
+        for scope in one.servers:
+            with suppress(errors.ClientFileRefused, ValueError):  # `doctor --client` says what is wrong with the file
+                if Wiring(one, scope, project, ctx.environ).server() is not None:
+                    held.append(scope)
+        rows.append({
+            "client": one.name, "title": one.title, "installed": one.is_installed(ctx.environ), "set_up": held,
+            "scopes": list(one.servers), "hooks": bool(one.hooks or one.plugin), "verified": one.version,
+            "seen": one.seen,
+        })  # fmt: skip
+    lines = [
+        f"{row['client']:<15} {'installed' if row['installed'] else '-':<10} {', '.join(row['set_up']) or '-'}"
+        for row in rows
+    ]
+    head = f"{'client':<15} {'here':<10} set up"
+    return PlainResult({"status": "ok", "clients": rows, "total": len(rows)}, [head, *lines])
 
 
 def _say_what_remains(ctx: Context, wirings: "list[Wiring]") -> None:
@@ -160,6 +218,7 @@ def teardown(
             if name != "mcp":
                 wiring.drop_hooks()
                 wiring.drop_block()
+                wiring.drop_texts(wiring.skills())
 
     wirings = list(_wirings(ctx, clients, scope, asked=client, everyone=everyone, installed=False))
     rows, looked_at, code = _each(ctx, "teardown", wirings, drop, finish, dry_run=dry_run, yes=yes)

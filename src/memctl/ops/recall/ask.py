@@ -43,8 +43,8 @@ _LINES = 20
         'memctl ask docs/ "What are the auth risks?" --llm "claude -p"',
         'memctl ask src/ "Summarize the architecture" --llm "claude -p" --json',
         'memctl ask docs/ "How long are logs kept?" --llm "claude -p" --cite',
-        'memctl ask ~/inbox "Who wrote of the fair?" --mount-mode ephemeral',
-        'memctl ask src/ "Where are retries capped?" --protocol json --max-calls 4',
+        'memctl ask ~/inbox "Who wrote of the fair?" --llm llm --mount-mode ephemeral',
+        'memctl ask src/ "Are retries capped?" --llm llm --protocol json --max-calls 4',
     ),
     exits={
         0: "also when nothing in the folder matches, and when a citation leads nowhere",

@@ -93,7 +93,7 @@ class Chat(Result):
         'memctl chat --llm "claude -p" --folder docs/ --session --store',
         'memctl chat --llm "claude -p" --source notes/*.md --session',
         'memctl chat --llm "claude -p" --resume last',
-        'printf "%s\\n" "Where do sessions live?" "How long?" | memctl chat --session',
+        'printf "%s\\n" "Where do sessions live?" "How long?" | memctl chat --llm llm',
     ),
     exits={
         0: "the questions ended; also when the model failed at some of them",
