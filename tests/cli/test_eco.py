@@ -62,6 +62,15 @@ def test_eco_mode_and_the_command_line_have_one_store(scratch: Path) -> None:
     assert ok("status", "--json").json()["db_path"] == str(scratch / ".memory" / "memory.db")
 
 
+def test_what_setup_writes_is_nothing_to_remember(scratch: Path) -> None:
+    ok("setup", "eco")
+    (scratch / "notes.md").write_text("# Sessions\n\nA session ends after thirty minutes.\n")
+    for folder in (scratch, scratch.parent):
+        assert ok("sync", str(folder)).code == 0
+        sources = {one["source"] for one in ok("search", "what should last session", "--json").json()}
+        assert {Path(one).name for one in sources} <= {"notes.md"}, sources
+
+
 def test_a_person_is_asked_before_what_has_no_way_back_or_runs_programs() -> None:
     alone = {name for name in commands() if (op := TABLE[name].load(name)).open_world or op.access == "none"}
     free = {"completion", "docs", "hook", "hooks", "hooks-path", "policy", "scan", "scripts-path", "shell-init"}
