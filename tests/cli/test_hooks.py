@@ -136,7 +136,7 @@ def test_the_hint_says_what_there_is() -> None:
     filled(3)
     assert set(hint()) == {"additionalContext"}
     assert "3 items" in hint()["additionalContext"]
-    assert "memctl push" in hint()["additionalContext"]
+    assert all(word in hint()["additionalContext"] for word in ("memctl push", "/scan"))
     filled(12)
     assert all(word in hint()["additionalContext"] for word in ("12 indexed items", "memory_inspect", "Retrieved"))
     assert len(hint()["additionalContext"]) < 300

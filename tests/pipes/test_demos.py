@@ -30,7 +30,7 @@ STORIES = {
         "2 turn(s)",
     ],
     "eco-mode.sh": [
-        "eco mode: active", "nothing is indexed", "203 indexed items", "/recall session lifetime", "thirty minutes",
+        "eco mode: active", "memory has 0 items", "203 indexed items", "/recall session lifetime", "thirty minutes",
         "eco mode disabled", "eco mode enabled", ".memory:\n", "memory.db",
     ],
     "governed-write.sh": [

@@ -204,7 +204,9 @@ def _ladder(count: int | None) -> str:
     if count is None:
         return "Eco: nothing is indexed here yet. /scan indexes this folder (memctl ingest, memory_inspect)."
     if count < _FEW:
-        return f'Eco: memory has {count} items. memctl push "question" --source PATH adds documents.'
+        return (
+            f'Eco: memory has {count} items. /scan indexes a folder; memctl push "question" --source PATH adds files.'
+        )
     return (
         f"Eco: {count} indexed items. Look there before you read files: ingest > memory_inspect > memory_recall > "
         "Grep/Glob > Read. Answer as Retrieved: (from memory) and Analysis: (yours). Bypass: edits, one known file, "
