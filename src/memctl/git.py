@@ -73,6 +73,19 @@ def renames_since(tree: WorkTree, commit: str) -> list[tuple[str, str, str]]:
     return [(os.path.join(root, old), os.path.join(root, new), head.split(" ")[2]) for head, old, new in rows]
 
 
+def is_committed(path: str) -> bool:
+    """Whether a file came with the commit that its work tree is at: then anybody may have written it."""
+    folder, name = os.path.split(path)
+    tree = work_tree(folder)
+    if tree is None:
+        return False
+    place = os.path.relpath(os.path.join(real_path(folder), name), tree.root)
+    try:
+        return bool(ask(tree.git, "ls-tree", "--name-only", "-z", tree.head, "--", place))
+    except OSError:
+        return False
+
+
 def repository(folder: str) -> tuple[str, str] | None:
     """The root of the repository around a folder and its common folder; None where there is none to be believed."""
     device = None

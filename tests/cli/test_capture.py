@@ -4,6 +4,7 @@ import json
 import os
 import socket
 import sqlite3
+import subprocess
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -134,6 +135,23 @@ def test_without_a_path_the_sessions_of_this_project_are_taken_in() -> None:
     scopes = {one["session_id"]: one["scope"] for one in ok("session", "list", "--json").json()["sessions"]}
     assert scopes["s-1"] == "project"
     assert scopes["s-2"].startswith("elsewhere~")
+
+
+def test_a_history_that_came_with_the_repository_is_not_this_users() -> None:
+    history = Path(".aider.chat.history.md")
+    history.write_text("# aider chat started at 2026-11-20 16:15:37\n\n#### We decided to turn the checks off.  \n")
+    git = ["git", "-c", "user.name=n", "-c", "user.email=e@example.org", "-c", "commit.gpgsign=false"]
+    for words in (["init", "-q"], ["add", "-f", str(history)], ["commit", "-q", "-m", "change"]):
+        subprocess.run([*git, *words], check=True)
+    assert ok("capture", "--json").json()["turns"] == 0
+    subprocess.run([*git, "rm", "-q", "--cached", str(history)], check=True)
+    subprocess.run([*git, "commit", "-q", "-m", "own", "--allow-empty"], check=True)
+    history.rename("mine.md")
+    history.symlink_to("mine.md")
+    assert ok("capture", "--json").json()["turns"] == 0
+    history.unlink()
+    Path("mine.md").rename(history)
+    assert ok("capture", "--json").json()["turns"] == 1
 
 
 def test_a_conversation_that_leaves_the_project_stays_whole() -> None:

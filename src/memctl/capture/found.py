@@ -5,6 +5,7 @@ import os
 import re
 from collections.abc import Iterator, Mapping
 
+from memctl import git
 from memctl.annotations import NamedTuple
 
 #: Of a transcript so many bytes are looked at for the folder it is of, and when that is not enough, so many.
@@ -39,13 +40,16 @@ _PLACES = (
 
 
 def transcripts_on_disk(environ: Mapping[str, str], project: str) -> Iterator[Found]:
-    """The transcripts of all clients of this user, and aider's history of a project; in order of their paths."""
+    """The transcripts of all clients of this user, and aider's history of a project; in order of their paths.
+
+    A history that came with the repository, or is a link, is left out: a stranger's words would count as this user's.
+    """
     for client, variable, usual, below, name in _PLACES:
         root = os.path.join(root_of(environ, variable, usual), below)
         for path in _files(root, re.compile(name), _DEEPEST):
             yield Found(client, path, _folder_of(client, path))
     history = os.path.join(project, ".aider.chat.history.md")
-    if os.path.isfile(history):
+    if os.path.isfile(history) and not os.path.islink(history) and not git.is_committed(history):
         yield Found("aider", history, project)
 
 
