@@ -245,7 +245,7 @@ def test_supersede_by_an_item_that_is_there_or_by_its_words(gateway: str) -> Non
     assert ok("supersede", gateway, "--by", other).text == f"{other}\n"
     assert shown(gateway)["superseded_by"] == other
     assert ok("supersede", other, "The gateway retries three times.", "--json").json()["status"] == "unchanged"
-    for wrong in (("--by", other), ("x", "--by", gateway), ("--by", gateway), ("",)):
+    for wrong in (("--by", other), ("x", "--by", gateway), ("--by", gateway), ("",), (gateway,)):
         assert run("supersede", other, *wrong).code == 1
 
 
