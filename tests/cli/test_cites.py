@@ -251,3 +251,11 @@ def test_lines_that_are_not_there_are_refused(project: Path, lines: str) -> None
         assert (done.code, done.out) == (1, b"") and "has no such lines" in done.notes
     write(project / "later" / "text.pdf", "%PDF-1.4 no line of it is known before a sync")
     assert remember("Tokens are checked there.", "--cites", "later/text.pdf:3")
+
+
+def test_a_call_with_its_class_is_a_symbol_and_no_file(project: Path) -> None:
+    remember("Store.open() of src/auth.py takes a path.")
+    assert states() == {"Store.open()": "fresh"}
+    write(project / "src" / "auth.py", AUTH.replace("return path", "return str(path)"))
+    ok("sync")
+    assert states()["Store.open()"] == "changed"

@@ -101,6 +101,11 @@ def setup(
     if scope == "user" and not store and not {"eco", "hooks"} & set(clients or ()):
         # What a client uses where a project has no store of its own.
         offered = init(ctx, personal=True).data["created"]
+    for eco in (one for _, one in wirings if isinstance(one, EcoWiring)):
+        db = eco.store(db_root)  # else the command line would go on with the personal store
+        if not os.path.lexists(db):
+            init(ctx, os.path.dirname(db))
+        data["command"] = [*command, "serve", "--db", db]
     answer = shake_hands(data["command"])
     data["server"] = answer
     if not answer["ok"]:
