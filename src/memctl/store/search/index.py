@@ -276,15 +276,21 @@ def count_in_scopes(db: Database, filters: Filters, most: int, size: int) -> int
 
 def _most_pass(db: Database, filters: Filters) -> bool:
     """Whether most items are known to pass the filters: then these are better applied to what was found."""
-    known, size = _known(db, filters), index_size(db)
-    if filters.name and size <= _SMALL and not (known[True] or known[False]):
-        # One look through an index that has all that these filters ask, instead of one into the page of each match.
-        condition, values = filters.where("i")
-        sql = f"SELECT i.rowid FROM memory_items AS i WHERE {condition} AND i.expires_at IS NULL LIMIT ?"
-        found = [row for (row,) in db.rows(sql, [*values, _SMALL])]
-        known = _known(db, filters, len(found))
-        known[True].update(found)
-    return 2 * len(known[True]) > size > 0
+    passing = len(_known(db, filters)[True])
+    return passing > 0 and 2 * passing > index_size(db)
+
+
+def _read_passing(db: Database, filters: Filters) -> None:
+    """In a small store, learn at once which items pass: an index has all that plain filters ask.
+
+    Else the page of each match would be looked into.
+    """
+    if not filters.name or any(_known(db, filters).values()) or index_size(db) > _SMALL:
+        return
+    condition, values = filters.where("i")
+    sql = f"SELECT i.rowid FROM memory_items AS i WHERE {condition} AND i.expires_at IS NULL LIMIT ?"
+    found = [row for (row,) in db.rows(sql, [*values, _SMALL])]
+    _known(db, filters, len(found))[True].update(found)
 
 
 def has_other_scopes(db: Database, scopes: tuple[str, ...]) -> bool:
@@ -324,6 +330,7 @@ def match_strengths(db: Database, expression: str, filters: Filters, rows: int, 
     if found is not None:
         return found
     cost = f"bm25({FTS}, {', '.join(map(str, COLUMN_WEIGHTS))})"
+    _read_passing(db, filters)
     if _most_pass(db, filters):
         costs: dict[int, float] = dict(db.rows(f"SELECT rowid, {cost} FROM {FTS} WHERE {FTS} MATCH ?", [expression]))
         seen = filter_rows(db, filters, costs.keys())
