@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from memctl.text.tokens import estimate_tokens
 from stores import STORE, add, stored
-from support import Result, golden, ok, run
+from support import Result, golden, ok, run, spawn
 
 PORT = "The zebra service listens on port 7421."
 ASKED = "On which port does the zebra service listen?"
@@ -214,6 +214,14 @@ def test_a_home_that_cannot_be_written_to_costs_no_answer(monkeypatch: pytest.Mo
 
 def test_a_use_is_counted() -> None:
     told("prompt", session_id="s", prompt=ASKED)
+    assert [item.usage_count for item in stored()] == [1]
+
+
+def test_its_process_leaves_nothing_beside_the_store() -> None:
+    event = json.dumps({"session_id": "s", "prompt": ASKED}).encode()
+    said = spawn("hook", "--client", "claude", "prompt", *PATIENT, stdin=event)
+    assert b"7421" in said.out
+    assert {path.name for path in Path(STORE).parent.iterdir()} & {"memory.db-wal", "memory.db-shm"} == set()
     assert [item.usage_count for item in stored()] == [1]
 
 

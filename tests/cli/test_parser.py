@@ -274,6 +274,25 @@ def test_a_plain_line_means_what_argparse_makes_of_it(op: Any, argv: list[str]) 
         assert vars(plain) == {}
 
 
+@given(
+    st.lists(st.sampled_from(["q", "-", "--", "", "-q", "-qv", "--db", "d.db", "--db=d", "--json", "-x"]), max_size=6)
+)
+def test_what_stands_before_the_name_means_what_argparse_makes_of_it(argv: list[str]) -> None:
+    def by_argparse(argv: list[str]) -> parser.Given:
+        read = parser.Given()
+        grammar.read_leading(argv, read)
+        return read
+
+    def outcome(reader: Any) -> object:
+        try:
+            read = reader(argv)
+        except MemctlError as exc:
+            return exc.message
+        return {**vars(read), "words": list(read.words)}
+
+    assert outcome(parser.leading) == outcome(by_argparse)
+
+
 @pytest.mark.parametrize(
     ("argv", "is_plain"),
     [

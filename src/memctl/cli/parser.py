@@ -27,13 +27,15 @@ class Given:
 
 def leading(argv: Sequence[str]) -> Given:
     """The global options before the command's name; `words` are that name and everything after it."""
-    given = Given()
-    if argv and not argv[0].startswith("-"):  # nothing stands before the name: no parser for it
-        given.words = argv
-    elif not read_plainly((), argv, given):
-        from memctl.cli.grammar import read_leading
+    given, flags, head = Given(), _flags(()), 0
+    while head < len(argv) and argv[head] in flags:
+        head += 1 if flags[argv[head]][1] else 2
+    if all(map(_is_plain, argv[head : head + 1])) and read_plainly((), argv[:head], given):
+        given.words = argv[head:]
+        return given
+    from memctl.cli.grammar import read_leading
 
-        read_leading(argv, given)
+    read_leading(argv, given)
     return given
 
 
@@ -75,8 +77,7 @@ def read_plainly(params: Sequence[Param], words: Sequence[str], given: Given) ->
 
     False, with `given` as it was, for whatever is to be looked at more closely.
     """
-    flags = {flag: (one.flags[-1][2:], not one.metavar) for one in GLOBALS for flag in one.flags}
-    flags |= {flag: (one.name, one.scalar is bool) for one in params if not one.many for flag in one.arg.flags}
+    flags = _flags(params)
     found: dict[str, Any] = {}
     rest: list[str] = []
     unread = iter(words)
@@ -102,6 +103,12 @@ def read_plainly(params: Sequence[Param], words: Sequence[str], given: Given) ->
         return False
     vars(given).update(found, **{param.name: word for param, word in zip(places, rest, strict=False)})
     return True
+
+
+def _flags(params: Sequence[Param]) -> dict[str, tuple[str, bool]]:
+    """By each flag that stands for one value: what it gives, and whether it is a switch."""
+    flags = {flag: (one.flags[-1][2:], not one.metavar) for one in GLOBALS for flag in one.flags}
+    return flags | {flag: (one.name, one.scalar is bool) for one in params if not one.many for flag in one.arg.flags}
 
 
 def _is_plain(word: str) -> bool:

@@ -5,7 +5,6 @@ given is kept in the state folder, as long as the client's own transcripts usual
 """
 
 import os
-import re
 import time
 from contextlib import suppress
 
@@ -50,7 +49,7 @@ class SessionMemory:
     """
 
     def __init__(self, client: str, session: str) -> None:
-        name = re.sub(r"[^A-Za-z0-9_-]", "_", session)[:100]
+        name = "".join(c if c.isascii() and (c.isalnum() or c in "_-") else "_" for c in session[:100])
         self._folder = os.path.join(state.folder(), "hooks")
         self._path = os.path.join(self._folder, f"{client}-{name}") if name else ""
         self._held = state.read(self._path).decode("ascii", "replace") if name else ""

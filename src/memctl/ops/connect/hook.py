@@ -88,6 +88,7 @@ def _answer(ctx: Context, client: "Client", event: "Event") -> PlainResult:
     if event.name in ("pre-compact", "post-compact") or event.source in ("clear", "compact"):
         memory.forget()
     told: tuple[str, list[str], Callable[[], object] | None] = "", [], None
+    inner: Context | None = None
     if event.name in dialects.TAKING:
         _take_in(_silent(ctx, event, WRITE), client, event)
     if event.name in dialects.TELLING:
@@ -103,7 +104,14 @@ def _answer(ctx: Context, client: "Client", event: "Event") -> PlainResult:
         "status": "ok" if text else "silent", "client": client.name, "event": event.name, "context": context,
         "ids": ids,
     }  # fmt: skip
-    return PlainResult(data, [text] if text else [], after=settle, verbatim=True)
+
+    def settled() -> None:
+        if settle is not None:
+            settle()
+        if inner is not None:
+            inner.close()  # the process ends at once: what was counted would stay in a log beside the store
+
+    return PlainResult(data, [text] if text else [], after=settled, verbatim=True)
 
 
 def _silent(ctx: Context, event: "Event", access: Access) -> Context:
