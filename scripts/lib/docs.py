@@ -314,12 +314,14 @@ PAGES: dict[Path, Callable[[], Iterator[str]]] = {
 
 
 def plugin_pages() -> dict[Path, Callable[[], Iterator[str]]]:
-    """The files of the plugin for Claude Code."""
+    """The files of the plugin for Claude Code, and the strategy of eco mode for those who read of it first."""
     sys.path.append(str(ROOT))
     from scripts.lib import plugin
 
     files, folder = plugin.files(), plugin.folder(ROOT)
-    return {folder / name: partial(iter, [text]) for name, text in files.items()}
+    pages = {folder / name: partial(iter, [text]) for name, text in files.items()}
+    eco = (ROOT / "src/memctl/templates/eco/ECO.md").read_text(encoding="utf-8")
+    return pages | {ROOT / "extras/eco/ECO.md": partial(iter, [eco])}
 
 
 def main(argv: list[str]) -> int:

@@ -205,6 +205,12 @@ def test_what_is_skipped_waits_on(waiting: dict[str, str]) -> None:
     assert entries() == before
 
 
+def test_statements_that_name_nothing_are_not_said_to_be_held_back() -> None:
+    remember("Tea is at four.")
+    assert ok("entities").notes.strip() == "[entities] None."
+    assert ok("graph").notes.strip() == "[graph] No edges."
+
+
 def test_nothing_waits() -> None:
     remember(OLD)
     assert ok("review").text == "" and "Nothing waits" in ok("review").notes

@@ -331,6 +331,7 @@ def test_store_keeps_answers_as_notes_and_turns_as_a_session() -> None:
     assert (session["client"], session["scope"]) == ("memctl chat", "project")
     assert f"session: recorded as {session['session_id']}" in done.notes
     assert f"[chat] Stored as note {note['id']}" in done.notes
+    assert ok("log", "-n", "1", "--json").json()["runs"][0]["command"] == "chat"
 
 
 def test_sources_of_a_turn_are_places_where_there_are_any(scratch: Path) -> None:

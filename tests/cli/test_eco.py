@@ -34,8 +34,10 @@ def test_eco_goes_in_and_comes_out_byte_for_byte(scratch: Path) -> None:
     settings.write_text('{\n\t// mine\n\t"permissions": {"allow": ["Bash(ls)"]}\n}\n')
     (scratch / ".gitignore").write_text("*.log")
     former = tree(scratch)
+    assert ok("setup", "eco", "--dry-run").code == 0
+    assert tree(scratch) == former
     ok("setup", "eco")
-    names = tree(scratch)
+    names = {name: data for name, data in tree(scratch).items() if not name.startswith(".memory/")}
     assert {f".claude/commands/{name}.md" for name in ("eco", *COMMANDS)} <= set(names)
     assert json.loads(names[".claude/eco/config.json"])["db_path"] == ".memory/memory.db"
     assert names[".gitignore"] == b"*.log\n.memory/\n"
@@ -45,11 +47,28 @@ def test_eco_goes_in_and_comes_out_byte_for_byte(scratch: Path) -> None:
     assert "hooks eco-hint" in settings.read_text()
     servers = json.loads((scratch.parent / ".claude.json").read_text())["projects"][str(scratch)]["mcpServers"]
     assert servers["memctl"]["args"] == ["serve", "--db", str(scratch / ".memory" / "memory.db")]
+    kept = {name: data for name, data in tree(scratch).items() if name.startswith(".memory/")}
     ok("setup", "eco")
-    assert tree(scratch) == names
+    assert tree(scratch) == names | kept
     ok("teardown", "eco")
-    assert tree(scratch) == former
-    assert sorted(path.name for path in scratch.rglob("*") if path.is_dir()) == [".claude"]
+    assert tree(scratch) == former | kept
+    assert sorted(path.name for path in scratch.rglob("*") if path.is_dir()) == [".claude", ".memory"]
+
+
+def test_eco_mode_and_the_command_line_have_one_store(scratch: Path) -> None:
+    ok("init", "--personal")
+    done = ok("setup", "eco", "--json").json()
+    assert done["command"][-3:] == ["serve", "--db", str(scratch / ".memory" / "memory.db")]
+    assert ok("status", "--json").json()["db_path"] == str(scratch / ".memory" / "memory.db")
+
+
+def test_what_setup_writes_is_nothing_to_remember(scratch: Path) -> None:
+    ok("setup", "eco")
+    (scratch / "notes.md").write_text("# Sessions\n\nA session ends after thirty minutes.\n")
+    for folder in (scratch, scratch.parent):
+        assert ok("sync", str(folder)).code == 0
+        sources = {one["source"] for one in ok("search", "what should last session", "--json").json()}
+        assert {Path(one).name for one in sources} <= {"notes.md"}, sources
 
 
 def test_a_person_is_asked_before_what_has_no_way_back_or_runs_programs() -> None:

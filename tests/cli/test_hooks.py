@@ -136,7 +136,7 @@ def test_the_hint_says_what_there_is() -> None:
     filled(3)
     assert set(hint()) == {"additionalContext"}
     assert "3 items" in hint()["additionalContext"]
-    assert "memctl push" in hint()["additionalContext"]
+    assert all(word in hint()["additionalContext"] for word in ("memctl push", "/scan"))
     filled(12)
     assert all(word in hint()["additionalContext"] for word in ("12 indexed items", "memory_inspect", "Retrieved"))
     assert len(hint()["additionalContext"]) < 300
@@ -145,6 +145,17 @@ def test_the_hint_says_what_there_is() -> None:
 
 def test_a_client_that_names_its_event_gets_its_own_dialect() -> None:
     assert set(hint(hook_event_name="UserPromptSubmit")["hookSpecificOutput"]) == {"hookEventName", "additionalContext"}
+
+
+def test_the_nudge_reaches_the_model_of_a_client_that_names_its_event() -> None:
+    """What a hook says on stderr with exit 0 no client shows its model."""
+    filled(300)
+    event = {"hook_event_name": "PreToolUse", "tool_name": "Grep", "tool_input": {"pattern": "how tokens rotate"}}
+    done = ok("hooks", "eco-nudge", stdin=json.dumps(event))
+    said = json.loads(done.text)["hookSpecificOutput"]
+    assert said == {"hookEventName": "PreToolUse", "additionalContext": done.notes.strip()}
+    assert "/recall how tokens rotate" in done.notes
+    assert ok("hooks", "eco-nudge", stdin=json.dumps({**event, "tool_name": "Read"})).out == b""
 
 
 def test_eco_mode_is_off() -> None:

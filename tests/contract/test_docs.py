@@ -13,7 +13,14 @@ from xml.etree import ElementTree as ET
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-BY_HAND = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md"), ROOT / "benchmarks" / "README.md"])
+BY_HAND = sorted(
+    [
+        *ROOT.glob("*.md"),
+        *(ROOT / "docs").glob("*.md"),
+        ROOT / "benchmarks" / "README.md",
+        *(ROOT / "extras/eco").glob("*.md"),
+    ]
+)
 #: What differs from run to run, and what stands for it when two outputs are compared.
 SCRUBS = (
     (r"\b(MEM|EVT|REV|CON)-[0-9a-f]{12}\b", r"\1-…"),

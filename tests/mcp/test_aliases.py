@@ -138,6 +138,7 @@ def test_conversations_are_sessions() -> None:
     first = call("conversation_start", title="Plan", project="project")["session_id"]
     second = call("conversation_start", title="Review", project="project", follows_up_on=first)["session_id"]
     remember("The gateway retries twice.", "--session", second)
+    assert call("conversation_tree", id=first)["total"] == 2
     found = call("conversation_tree", conversation_id=first)
     assert [(one["src_id"], one["relation"], one["dst_id"]) for one in found["links"]] == [
         (second, "follows_up_on", first)
@@ -156,6 +157,24 @@ def test_our_tools_take_the_ids_that_rekal_gives() -> None:
     assert [one["id"] for one in call("memory_similar", memory_id=a)["items"]] == [b]
     assert call("memory_search", query="gateway", project="project", memory_type="decision")["count"] == 0
     assert call("memory_search", query="gateway", project="project", memory_type="note")["count"] == 2
+
+
+def test_what_rekal_stores_has_a_type_a_scope_and_a_session_here() -> None:
+    session = call("conversation_start", title="Plan", project="billing")["session_id"]
+    first = call("memory_store", content="The gateway retries twice.")
+    assert (item(first["id"]).type, item(first["id"]).scope) == ("fact", "project")
+    assert item(first["id"]).title == "The gateway retries twice."
+    second = call(
+        "memory_store", content="Answers come as JSON.", memory_type="preference", project="billing", tags=["api"],
+        conversation_id=session,
+    )  # fmt: skip
+    made = item(second["id"])
+    assert (made.type, made.scope, made.tags) == ("constraint", "billing", ["api"])
+    assert call("conversation_threads", project="billing")["sessions"][0]["memory_count"] == 1
+    third = call("memory_store", content="The gateway retries five times.", replaces=first["id"])
+    assert item(first["id"]).superseded_by == third["id"]
+    assert call("memory_update", memory_id=third["id"], memory_type="procedure")["changed"] == ["type"]
+    assert call("memory_search", query="gateway", memory_type="procedure")["count"] == 1
 
 
 def test_weights_that_cannot_be_honoured_are_named() -> None:

@@ -1,4 +1,7 @@
-"""memctl chat on a terminal, a real pty: lines are edited, Ctrl-C and Ctrl-D work, and stdout has answers only."""
+"""memctl chat on a terminal, a real pty: lines are edited, Ctrl-C and Ctrl-D work, and stdout has answers only.
+
+And memctl review: one key decides.
+"""
 
 import os
 import pty
@@ -164,3 +167,17 @@ def test_an_interrupt_stops_the_model_and_the_command(
         os.kill(int((here / "pid").read_text()), 0)
     for pipe in (process.stdout, process.stderr):
         pipe.close()
+
+
+def test_one_key_decides_what_review_shows(clean_env: dict[str, str], here: Path, sh: Shell) -> None:
+    for limit in ("30", "40"):
+        sh(f"memctl remember -q 'The limit of the pool is {limit}.'")
+    master, slave = pty.openpty()
+    argv = [sys.executable, "-c", _ON_TERMINAL, "memctl", "review"]
+    process = subprocess.Popen(argv, stdin=slave, stdout=slave, stderr=slave, cwd=here, env=clean_env)
+    os.close(slave)
+    shown, left = _typing(master, process, [("quit", "\n"), ("", "x"), ("is none of", "b")])
+    os.close(master)
+    assert (process.wait(20), left) == (0, []), shown
+    assert "keep-b" in shown and "1 decided" in shown
+    assert b"None known" in sh("memctl conflicts").err

@@ -29,6 +29,10 @@ STORIES = {
         "- A session ends after thirty minutes", "- Deployments run on Tuesdays", "When does a session end?",
         "2 turn(s)",
     ],
+    "eco-mode.sh": [
+        "eco mode: active", "memory has 0 items", "203 indexed items", "/recall session lifetime", "thirty minutes",
+        "eco mode disabled", "eco mode enabled", ".memory:\n", "memory.db",
+    ],
     "governed-write.sh": [
         "HARD_BLOCK: secret", "(exit status 1)", "[REDACTED:github-token]", "quarantined: 1 chunks", "Tips",
         "(exit status 1)",

@@ -99,6 +99,21 @@ def test_there_and_back_is_identity(
         assert complete(db) == wanted
 
 
+def test_there_and_back_of_a_log_without_its_items(fresh: Callable[[], str]) -> None:
+    """Events of one moment keep their order where the import brings no item before them."""
+    source, copy = fresh(), fresh()
+    with change(source) as store:
+        for number in (3, 1, 2):
+            store.run(
+                "INSERT INTO memory_events(id, action, item_id, details_json, content_hash, timestamp) "
+                "VALUES (?, 'write', NULL, '{}', '', '2026-01-01T00:00:00.000000+00:00')",
+                (f"EVT-{number}",),
+            )
+    wanted = complete(source)
+    assert run("import", "--db", copy, stdin=wanted).code == 0
+    assert complete(copy) == wanted
+
+
 CELLS = st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=6) | JSON
 FIELDS = sorted({kind.field(column) for kind in KINDS for column in kind.columns})
 RECORDS = st.tuples(

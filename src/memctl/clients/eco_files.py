@@ -43,10 +43,15 @@ class EcoWiring(Wiring):
     def __init__(self, project: str, environ: "Mapping[str, str]") -> None:
         super().__init__(client("claude"), "local", project, environ, "eco")
 
+    def store(self, db_root: str) -> str:
+        """The store of eco mode that is in this folder."""
+        return os.path.join(os.path.normpath(os.path.join(self.project, os.path.expanduser(db_root))), "memory.db")
+
     def put(self, command: "Sequence[str]", db_root: str, *, force: bool) -> None:
         """Enter the server, the hooks and the permissions; write the configuration, ECO.md and the slash commands."""
-        root = os.path.normpath(os.path.join(self.project, os.path.expanduser(db_root)))
-        self.put_server([*command, "serve", "--db", os.path.join(root, "memory.db")], force=force)
+        store = self.store(db_root)
+        root = os.path.dirname(store)
+        self.put_server([*command, "serve", "--db", store], force=force)
         self.put_lines(_hooks(), _lines(command, _ECO_HOOKS), _OURS_ECO)
         edit, _ = self.place(_hooks().places["local"])
         edit.change(lambda text: _allowed(edit, text))

@@ -63,15 +63,14 @@ class RecordImport:
         self._told_history: set[str] = set()  # fresh items whose own revisions have come
         self._mixed: dict[str, None] = {}  # items of two histories
         self._mounts: dict[str, str] = {}  # a line's mount -> the mount that this folder has here
-        self._events = (0, 0)  # the rows of the events that this import has logged before others came
+        self._events: tuple[int, int | None] = (0, None)  # the rows of the events that it logged before others came
         self._has_turns = False
         self.is_complete = False  # the file says all, conflicts too
         self._contradicting: list[tuple[str, str, str]] = []  # pairs of items that it says contradict each other
 
     def begin(self, db: Database) -> None:
         """Note where the log ends before anything is written."""
-        newest = records.newest_event(db)
-        self._events = (newest, newest)
+        self._events = (records.newest_event(db), None)
 
     def judge(self, line: RecordLine) -> RecordLine:
         """The record as policy leaves it: needs no store, so nobody waits. Raises RecordRefused and InvalidLine."""
@@ -114,7 +113,8 @@ class RecordImport:
     def finish(self, db: Database) -> None:
         """Put in order what came from two stores."""
         records.number_revisions(db, list(self._mixed))
-        records.put_events_last(db, *self._events)
+        if self._events[1] is not None:
+            records.put_events_last(db, self._events[0], self._events[1])
         if self._has_turns:
             records.count_turns(db)
         if not self.is_complete:
@@ -254,7 +254,7 @@ class RecordImport:
             elif item_id not in self._told_history:
                 self._told_history.add(item_id)
                 records.forget_import(db, item_id)
-        elif kind.name == "event" and self._events[0] == self._events[1]:
+        elif kind.name == "event" and self._events[1] is None:
             self._events = (self._events[0], records.newest_event(db))
         elif kind.name == "link" and given["rel"] == "contradicts":
             self._contradicting.append((given["dst_id"], given["src_id"], conflicts.SAID))

@@ -37,6 +37,8 @@ class Alias(NamedTuple):
     unless: str = ""
 
 
+#: The kinds of memory that rekal has are types here.
+_TYPES = {"preference": "constraint", "procedure": "pattern", "context": "note", "episode": "note"}
 _MEMORY = {"memory_id": "id", "memory_type": "type"}
 _SEARCHED = {
     "project": "scope", "memory_type": "type_filter", "conversation_id": "session_id", "w_fts": "", "w_vec": "",
@@ -45,21 +47,28 @@ _SEARCHED = {
 #: By the name that is called; a tool of ours stands here for the arguments that others give it.
 ALIASES: dict[str, Alias] = {
     # rekal 1.x and 3.x
-    "memory_update": Alias("memory_update", _MEMORY),
+    "memory_store": Alias(
+        "memory_write",
+        {"memory_type": "type", "project": "scope", "conversation_id": "session_id", "replaces": "supersedes"},
+        {"type": _TYPES}, fixed={"title": "", "type": "fact"},
+    ),
+    "memory_update": Alias("memory_update", _MEMORY, {"type": _TYPES}),
     "memory_delete": Alias("memory_forget", {"memory_id": "id"}, said=_ARCHIVED),
-    "memory_supersede": Alias("memory_supersede", {"memory_type": "type", "project": "", "conversation_id": ""}),
+    "memory_supersede": Alias(
+        "memory_supersede", {"memory_type": "type", "project": "", "conversation_id": ""}, {"type": _TYPES}
+    ),
     "memory_health": Alias("memory_stats"),
     "memory_build_context": Alias(
         "memory_build_context",
         {"w_fts": "", "w_vec": "", "w_recency": "recency", "half_life": "recency_days", "weights": ""},
         within="weights",
     ),
-    "memory_search": Alias("memory_search", _SEARCHED),
+    "memory_search": Alias("memory_search", _SEARCHED, {"type_filter": _TYPES}),
     "memory_link": Alias("memory_link", {"from_id": "src_id", "to_id": "dst_id"}),
     "memory_related": Alias("memory_related", {"memory_id": "id"}),
     "memory_similar": Alias("memory_similar", {"memory_id": "id"}),
     "conversation_start": Alias("memory_session_start", {"project": "scope", "conversation_id": "session_id"}),
-    "conversation_tree": Alias("memory_session_tree", {"conversation_id": "session_id"}),
+    "conversation_tree": Alias("memory_session_tree", {"conversation_id": "session_id", "id": "session_id"}),
     "conversation_threads": Alias("memory_session_list", {"project": "scope"}),
     "conversation_stale": Alias(
         "memory_session_list", {"project": "scope", "days": "stale_days"}, fixed={"stale_days": 30}

@@ -266,7 +266,8 @@ def passages_hint(ctx: Context, filters: Filters) -> str:
 
     if filters.origin == "statements" and items.count(ctx.db, filters.replace(origin="docs"), 1):
         return " Passages of documents are left out; --passages takes them in."
-    if filters.injectable and items.count(ctx.db, filters.replace(injectable=None, origin=None), 1):
+    kept = filters.replace(injectable=None, origin=None)
+    if filters.injectable and not items.count(ctx.db, filters, 1) and items.count(ctx.db, kept, 1):
         return " What is here is raw or held back: kept from models, and left out here too (memctl list)."
     return ""
 

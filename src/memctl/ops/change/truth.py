@@ -62,6 +62,8 @@ def supersede(
     old one. A statement that policy refuses or holds back replaces nothing. A text that the store has already is not
     stored again: that item takes the old one's place.
     """
+    from memctl.store.items.items import get_summaries
+
     old = named_item(ctx, old_id, "supersede")
     refuse_protected(ctx, [old], "supersede")
     if by is not None:
@@ -72,6 +74,8 @@ def supersede(
     given = clean.statement(without_injected(ctx, given, "supersede"))
     if clean.is_blank(given):
         raise errors.UsageError("the new statement is empty", command="supersede")
+    if given.startswith("MEM-") and get_summaries(ctx.db, [given]):
+        raise errors.UsageError("the new statement is an item's id: --by is for that", command="supersede")
     if _is_replaced(ctx, old, given):
         return _tell_as_it_is(ctx, old)
     return _by_text(ctx, old, given, title, type or old.type, tags)

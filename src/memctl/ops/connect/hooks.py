@@ -58,7 +58,8 @@ def hooks(
     """Nudge, guard or log what a client's tools do, as its hook.
 
     A call stands on standard input as the client writes it: a JSON object with tool_name and tool_input. eco-hint tells
-    a model, with each prompt, to look into memory before files; eco-nudge says so on stderr before a wide search.
+    a model, with each prompt, to look into memory before files; eco-nudge says so before a wide search, on stderr
+    and to the model of a client that names its event.
     safety-guard ends with 2 for a shell line that runs what can hardly be undone (rm -rf, sudo, curl | sh, git push
     --force and the like); it reads the line as a shell does, and also stops what it cannot read. It is no sandbox.
     memory-guard ends with 2 for a tool that writes a MEMORY.md, or notes that Claude Code keeps of a project, and tells
@@ -182,12 +183,20 @@ def _log(ctx: Context, call: dict[str, Any]) -> PlainResult:
 def _hint(ctx: Context, call: dict[str, Any]) -> PlainResult:
     """What the model is told with a prompt: as the documented object, or as the client that calls reads it."""
     text = "" if eco_state(ctx.cwd) == "disabled" else _ladder(_count(ctx))
-    event = call.get("hook_event_name")
     said: dict[str, Any] = {"additionalContext": text}
-    if isinstance(event, str) and event[:1].isupper():  # Claude Code, which drops it at the top level
-        if not text:
-            return PlainResult(said, printed=said)
-        said = {"hookSpecificOutput": {"hookEventName": event, **said}}
+    if _names_its_event(call):
+        return _for_claude(call, text) if text else PlainResult(said, printed=said)
+    return PlainResult(said, [json.dumps(said, ensure_ascii=False)], printed=said, verbatim=True)
+
+
+def _names_its_event(call: dict[str, Any]) -> bool:
+    """Whether Claude Code calls, or a client with its dialect."""
+    return isinstance(event := call.get("hook_event_name"), str) and event[:1].isupper()
+
+
+def _for_claude(call: dict[str, Any], text: str) -> PlainResult:
+    """What Claude Code gives its model; it drops the same at the top level, and what a hook says on stderr."""
+    said = {"hookSpecificOutput": {"hookEventName": call["hook_event_name"], "additionalContext": text}}
     return PlainResult(said, [json.dumps(said, ensure_ascii=False)], printed=said, verbatim=True)
 
 
@@ -195,7 +204,9 @@ def _ladder(count: int | None) -> str:
     if count is None:
         return "Eco: nothing is indexed here yet. /scan indexes this folder (memctl ingest, memory_inspect)."
     if count < _FEW:
-        return f'Eco: memory has {count} items. memctl push "question" --source PATH adds documents.'
+        return (
+            f'Eco: memory has {count} items. /scan indexes a folder; memctl push "question" --source PATH adds files.'
+        )
     return (
         f"Eco: {count} indexed items. Look there before you read files: ingest > memory_inspect > memory_recall > "
         "Grep/Glob > Read. Answer as Retrieved: (from memory) and Analysis: (yours). Bypass: edits, one known file, "
@@ -207,6 +218,8 @@ def _nudge(ctx: Context, call: dict[str, Any]) -> PlainResult:
     line = "" if eco_state(ctx.cwd) == "disabled" else _advice(ctx, *_tool_of(call))
     if line:
         ctx.warn(line)
+        if _names_its_event(call):
+            return _for_claude(call, line)
     return PlainResult({"status": "ok" if line else "silent", "hook": "eco-nudge"})
 
 

@@ -98,6 +98,11 @@ def setup(
         return PlainResult(data, lines, verbatim=True, exit_code=code)
     if scope == "user" and not store and not {"eco", "hooks"} & set(clients or ()):
         init(ctx, personal=True)  # what a client uses where a project has no store of its own
+    for eco in (one for _, one in wirings if isinstance(one, EcoWiring)):
+        db = eco.store(db_root)  # else the command line would go on with the personal store
+        if not os.path.lexists(db):
+            init(ctx, os.path.dirname(db))
+        data["command"] = [*command, "serve", "--db", db]
     answer = shake_hands(data["command"])
     data["server"] = answer
     if not answer["ok"]:

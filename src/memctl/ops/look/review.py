@@ -13,6 +13,8 @@ from memctl.store.items import overview
 from memctl.text.clean import one_line
 
 if TYPE_CHECKING:
+    from typing import BinaryIO
+
     from memctl.types import MemoryItem
 
 Kind = Literal["conflict", "stale", "held", "proposal", "duplicate"]
@@ -26,6 +28,8 @@ _SHOWN = 100
 _TURNS = 3
 _DAY = 10
 _SKIP = {"s": "skip"}
+#: Ctrl-D, where a terminal gives single keys.
+_END_OF_INPUT = b"\x04"
 
 
 class ReviewEntry(NamedTuple):
@@ -73,9 +77,9 @@ def review(
 
     In the queue are statements that contradict each other, those that cite what has changed (with what changed in it),
     what policy holds back, proposals that are gone soon unless somebody keeps them (those of conversations with the
-    turns that they were said in), and statements that may say one thing. At a terminal each is shown, and a letter and
-    Enter decides; an empty line skips, q ends. Elsewhere each is printed with its id, and the commands that decide.
-    What was decided is one run: `memctl undo` takes it back.
+    turns that they were said in), and statements that may say one thing. At a terminal each is shown, and one key
+    decides (on Windows with Enter); s skips, q ends. Elsewhere each is printed with its id, and the commands that
+    decide. What was decided is one run: `memctl undo` takes it back.
     """
     can_ask = {"stdin", "stdout", "stderr"} <= ctx.tty and ctx.bounds is None and not (list_ or ctx.json)
     if not can_ask:
@@ -159,15 +163,39 @@ def _ask(ctx: Context, entries: Sequence[ReviewEntry], texts: dict[str, dict[str
 def _key(ctx: Context, keys: dict[str, str]) -> str:
     """The key that the person gives; s on an empty line, q at the end of input."""
     while True:
-        line = ctx.stdin.readline() if ctx.stdin is not None else b""
-        if not line:
+        pressed = _pressed(ctx.stdin)
+        line = ctx.stdin.readline() if pressed is None and ctx.stdin is not None else pressed or b""
+        if line in (b"", _END_OF_INPUT):
             return "q"
         word = line.decode("utf-8", "replace").strip().lower()
+        if not word and pressed:
+            continue  # the Enter of a habit must not skip what comes next
         if not word:
             return "s"
         if word in keys:
+            if pressed:
+                ctx.warn(f"  {keys[word]}")
             return word
         ctx.warn(f"[review] '{one_line(word, 20)}' is none of {', '.join(keys)}")
+
+
+def _pressed(stdin: "BinaryIO | None") -> bytes | None:
+    """One key of a terminal that gives it without Enter; None where it must be read as a line."""
+    try:
+        import termios
+        import tty
+    except ImportError:
+        return None
+    try:
+        number = stdin.fileno() if stdin is not None else -1
+        before = termios.tcgetattr(number)
+    except (OSError, ValueError, termios.error):
+        return None
+    try:
+        tty.setcbreak(number, termios.TCSANOW)
+        return stdin.read(1) if stdin is not None else None
+    finally:
+        termios.tcsetattr(number, termios.TCSANOW, before)
 
 
 def _decide_conflict(ctx: Context, entry: ReviewEntry, key: str) -> bool:

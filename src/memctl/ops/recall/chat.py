@@ -45,6 +45,7 @@ class Chat(Result):
 
         whole  a turn comes when all is done that follows from it; otherwise its answer comes first
         """
+        self.ctx.begin_run("chat")
         try:
             for line in _questions(self.ctx):
                 said = terminal.parse_line(line)
