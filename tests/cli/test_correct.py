@@ -399,3 +399,15 @@ def test_a_word_may_hold_several_tags(gateway: str) -> None:
     assert {"one", "two", "three"} <= set(ok("show", gateway, "--json").json()["tags"])
     ok("tag", "--", gateway, "-one,three")
     assert not {"one", "three"} & set(ok("show", gateway, "--json").json()["tags"])
+
+
+def test_a_dry_run_deletes_nothing_even_with_yes(gateway: str) -> None:
+    ok("session", "start", "proj:one")
+    for argv in (["purge", gateway], ["session", "delete", "proj:one"]):
+        plain = ok(*argv)
+        assert ok(*argv, "--dry-run", "--yes").out == ok(*argv, "--dry-run").out == plain.out
+        assert ok(*argv, "--dry-run", "--json").json()["status"] == "dry_run"
+    ok("show", gateway)
+    ok("session", "show", "proj:one")
+    done = run("quarantine", "release", gateway, "--reason", "x", "--dry-run")
+    assert (done.code, "--dry-run is for purge only" in done.notes) == (1, True)

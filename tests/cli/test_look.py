@@ -155,3 +155,21 @@ def test_a_list_counts_no_further_than_anybody_asks(monkeypatch: pytest.MonkeyPa
         assert "[list] 1 of more than 2 items; -n lists more" in ok("list", *argv, "--db", "m.db").notes
     assert "[list] 3 of more than 3 items; -n lists more" in ok("list", "-n3", "--db", "m.db").notes
     assert ok("list", "-n4", "--db", "m.db").notes == ""
+
+
+def test_a_digest_of_documents_names_files_and_passages_have_places(tmp_path: Path) -> None:
+    folder = tmp_path / "docs"
+    folder.mkdir()
+    for name in ("a", "b"):
+        (folder / f"{name}.md").write_text(f"# Guide\n\nThe {name} gateway retries.\n")
+    ok("sync", "docs", cwd=tmp_path)
+    ok("remember", "Deploys run on Fridays.", cwd=tmp_path)
+    page = ok("digest", "--from", "docs", cwd=tmp_path).text
+    assert "docs/a.md  1 passage" in page
+    assert "docs/b.md  1 passage" in page
+    assert "MEM-" not in page
+    assert "MEM-" in ok("digest", "--from", "docs", "--passages", cwd=tmp_path).text
+    listed = ok("list", "--passages", cwd=tmp_path).text
+    assert "\n    docs/a.md:1\n" in listed
+    assert "\n    docs/b.md:1\n" in listed
+    assert listed.count(".md:") == 2

@@ -66,6 +66,11 @@ def test_what_cannot_be_undone_is_dry_without_yes() -> None:
             assert param.scalar is bool and param.default is False, name
 
 
+def test_what_asks_for_yes_knows_dry_run() -> None:
+    having = {flag: {name for name, param in params() if flag in param.arg.flags} for flag in ("--yes", "--dry-run")}
+    assert having["--yes"] <= having["--dry-run"]
+
+
 def test_paths_go_by_their_place() -> None:
     """But for push and chat, whose first word is a question, and for files that are beside the matter."""
     flagged = {(name, param.name) for name, param in params() if param.arg.path and not param.positional}

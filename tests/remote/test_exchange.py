@@ -397,6 +397,13 @@ def test_the_json_of_each_action() -> None:
         )
 
 
+def test_what_init_would_make_in_a_database() -> None:
+    home = Home("anna")
+    url = "postgresql://admin@db.example.org/team"
+    golden("remote-init-dry-run-json", home.ok("remote", "init", url, "--scope", "widget", "--dry-run", "--json").text)
+    assert home.run("remote", "init", ".", "--dry-run").code == 1
+
+
 def test_the_log_of_somebody_who_is_gone_is_compacted_by_another() -> None:
     anna, bert, carl = homes("anna", "bert", "carl")
     said = bert.say(FRIDAY)

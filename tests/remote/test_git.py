@@ -125,6 +125,21 @@ def test_a_reader_without_the_right_to_write_reads() -> None:
     assert len(refs()) == 2
 
 
+@pytest.mark.parametrize(
+    "url",
+    [
+        "https://anna:xyzzy@example.org/widget.git", "ssh://git:xyzzy@example.org/widget.git",
+        "https://anna:@example.org/widget.git", "https://example.org/widget.git?token=xyzzy#refs/heads/memory",
+    ],
+)  # fmt: skip
+def test_no_url_with_a_password_is_kept(url: str) -> None:
+    home = Home("anna")
+    refused = run("remote", "add", "team", url, env=home.env)
+    assert refused.code == 1
+    assert "xyzzy" not in refused.notes + refused.text
+    assert not Path(home.db).exists() or b"xyzzy" not in Path(home.db).read_bytes()
+
+
 def test_no_program_that_a_repository_names_is_run(scratch: Path) -> None:
     git("init", "--quiet", "work")
     marker = scratch / "ran"

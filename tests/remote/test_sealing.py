@@ -165,7 +165,10 @@ def test_what_is_encrypted_is_read_by_those_it_is_for_and_nobody_else() -> None:
     assert all("is encrypted: remote add takes the key that reads it with --identity FILE" in one
                for one in problems.values())  # fmt: skip
     other, _ = age_key("dora")
-    dora = Home("dora").join("--identity", other)
+    unencrypted = Home("dora").run("remote", "add", "team", SHARED, "--identity", other)
+    assert unencrypted.code == 1
+    assert "would leave unencrypted" in unencrypted.notes
+    dora = Home("dora").join("--identity", other, "--read-only")
     assert all("not for the key in" in one for one in dora.sync()["problems"].values())
     assert carl.texts() == dora.texts() == []
 

@@ -53,6 +53,7 @@ _BOUNDED = re.compile(
     r"|DELETE FROM memory_events WHERE action IN"  # what is too old, once a day
     r"|FROM memory_tombstones LIMIT 1|FROM memory_runs WHERE undone_by IS NULL"
     r"|SELECT run, part, key FROM memory_undo"  # what purge takes out of the journal, which keeps the newest runs only
+    r"|SELECT i.rowid FROM memory_items AS i WHERE .* LIMIT"  # in small stores, from an index that covers it
     r"|pragma_table_xinfo"  # the columns of the schema
 )
 

@@ -46,7 +46,9 @@ def resolve(url: str, absolute: Callable[[str], str]) -> str:
         if not _BUCKET.fullmatch(text) or "/.." in text or "/./" in text:
             raise RemoteInvalid(reason=f"it is no {place[:2]}://BUCKET/PREFIX, with letters, digits, '.', '_' and '-'")
         return text.rstrip("/")
-    if place.partition("://")[0] in _SCHEMES or (_SCP.fullmatch(place) and "::" not in place):
+    if place.partition("://")[0] in _SCHEMES:
+        return _checked_repository(text, place)
+    if _SCP.fullmatch(place) and "::" not in place:
         return text
     path = place.removeprefix("file://")
     if "://" in path or "::" in path:
@@ -61,6 +63,14 @@ def resolve(url: str, absolute: Callable[[str], str]) -> str:
     if mark:
         raise RemoteInvalid(reason=f"{path} is no git repository: it has no refs")
     return path
+
+
+def _checked_repository(url: str, place: str) -> str:
+    """The URL of a repository elsewhere, without a password or a token in it. Raises RemoteInvalid."""
+    who, at, _ = place.partition("://")[2].partition("/")[0].rpartition("@")
+    if (at and ":" in who) or "?" in place:
+        raise RemoteInvalid(reason="there is a password or a query in the URL; git's credential helper keeps those")
+    return url
 
 
 def _checked_database(url: str) -> str:
@@ -80,13 +90,14 @@ def _checked_database(url: str) -> str:
     return url
 
 
-def create(url: str) -> bool:
+def create(url: str, *, dry_run: bool = False) -> bool:
     """Make what a database needs to carry logs; whether it was not there. Raises RemoteInvalid and OSError."""
     if url.partition("://")[0] not in _POSTGRES:
         raise RemoteInvalid(reason="only a database is to be made ready: remote init postgresql://HOST/DATABASE")
     from memctl.remote.postgres import PostgresCarrier
 
-    return PostgresCarrier(_checked_database(url)).create()
+    carrier = PostgresCarrier(_checked_database(url))
+    return not dry_run and carrier.create()
 
 
 def waiting_at(urls: Iterable[str]) -> "Callable[[float], None]":

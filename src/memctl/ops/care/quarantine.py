@@ -35,7 +35,14 @@ def quarantine(
     *,
     reason: Annotated[str | None, Arg("release: why the item may be given to a model", "--reason")] = None,
     expired: Annotated[bool, Arg("purge: all whose time is over", "--expired")] = False,
-    acting: Annotated[Acting, Fields("yes", yes={"help": "purge: do it; without this, only say what would go"})],
+    acting: Annotated[
+        Acting,
+        Fields(
+            "dry_run yes",
+            dry_run={"help": "purge: only say what would go, as without --yes"},
+            yes={"help": "purge: do it; without this, only say what would go"},
+        ),
+    ],
     scope: Annotated[
         str, Arg("list, purge --expired: items of this scope and of the scope global", "--scope")
     ] = DEFAULT_SCOPE,
@@ -57,7 +64,7 @@ def quarantine(
     from memctl.store.filters import Filters
 
     wanted = list(dict.fromkeys(word.strip() for word in id or ()))
-    _refuse_misplaced(action, wanted, reason, expired=expired, yes=acting.yes)
+    _refuse_misplaced(action, wanted, reason, acting, expired=expired)
     if not (action == "list" or expired) and (all_scopes or workspace or scope != ctx.scope_named(DEFAULT_SCOPE)):
         raise UsageError("a scope is for list and purge --expired only", command="quarantine")
     if action in ("list", "show"):
@@ -69,10 +76,10 @@ def quarantine(
         return _show(ctx, wanted)
     if action == "release":
         return _release(ctx, wanted, reason or "")
-    return _purge(ctx, wanted, filters if expired else None, yes=acting.yes)
+    return _purge(ctx, wanted, filters if expired else None, yes=acting.yes and not acting.dry_run)
 
 
-def _refuse_misplaced(action: str, wanted: list[str], reason: str | None, *, expired: bool, yes: bool) -> None:
+def _refuse_misplaced(action: str, wanted: list[str], reason: str | None, acting: Acting, *, expired: bool) -> None:
     wrong = ""
     if action == "list" and wanted:
         wrong = f"unexpected argument '{wanted[0]}'; show takes items"
@@ -84,8 +91,8 @@ def _refuse_misplaced(action: str, wanted: list[str], reason: str | None, *, exp
         wrong = "give either the items to purge, or --expired"
     elif action != "release" and reason is not None:
         wrong = "--reason is for release only"
-    elif action != "purge" and (expired or yes):
-        wrong = f"{'--expired' if expired else '--yes'} is for purge only"
+    elif action != "purge" and (expired or acting.yes or acting.dry_run):
+        wrong = f"{'--expired' if expired else '--yes' if acting.yes else '--dry-run'} is for purge only"
     if wrong:
         raise UsageError(wrong, command="quarantine")
 

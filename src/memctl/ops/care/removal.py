@@ -38,7 +38,8 @@ def purge(
     wanted: Annotated[
         Selection,
         Fields(
-            "query tags tier type source since until scope all_scopes workspace limit yes",
+            "query tags tier type source since until scope all_scopes workspace limit dry_run yes",
+            dry_run={"help": "only say what would go, as without --yes"},
             yes={"help": "do it; without this, only say what would go"},
         ),
     ],
@@ -55,20 +56,21 @@ def purge(
 
     if list_ or again:
         return _list_purged(ctx) if list_ else _let_back(ctx, id or [])
-    if not wanted.yes:
+    doing = wanted.yes and not wanted.dry_run
+    if not doing:
         ctx.narrow(READ)
     why = checked_reason(ctx, reason, "purge") or "purged"
-    asked = Selection(**vars(wanted) | {"dry_run": not wanted.yes})
+    asked = Selection(**vars(wanted) | {"dry_run": not doing})
     undone = runs.kept_items(ctx.db, id or ())
     named = [one for one in id if one not in undone] if id is not None else None
     found = select_items(ctx, "purge", named, asked, gone=archived) if named or not undone else []
     ids = [*undone, *(item.id for item in found)]
-    if wanted.yes and ids:
+    if doing and ids:
         with ctx.at_work("purge"):
             quarantine.purge(ctx.db, ids, why, bury=True)
     elif ids:
         ctx.note("[purge] --yes does it; it cannot be undone")
-    return report_changes(ctx, "purge", ids, done="purged for good", dry_run=not wanted.yes)
+    return report_changes(ctx, "purge", ids, done="purged for good", dry_run=not doing)
 
 
 def _list_purged(ctx: Context) -> PlainResult:

@@ -231,6 +231,7 @@ class ItemList(Result):
     documents: "Sequence[DocumentSum]"
     total: int
     withheld: dict[str, str]
+    places: "dict[str, SourcePosition]"  # of passages, for people
     past: bool = False
     by_file: bool = False
 
@@ -296,6 +297,7 @@ def list_(
     listed too, and marked.
     """
     from memctl.store.documents import corpus
+    from memctl.store.documents.passages import get_positions
     from memctl.store.items import items
 
     everything = read_filters(ctx, request, "list")
@@ -329,20 +331,24 @@ def list_(
         found = delivery.items_for_people(ctx, found, "list")
     held = [item.id for item in found if not item.injectable]
     withheld = items.withheld_reasons(ctx.db, held) if held else {}
+    places = get_positions(ctx.db, [i.id for i in found if i.provenance.source_kind == "doc"]) if passages else {}
     return ItemList(
-        ctx=ctx, items=found, documents=documents, total=total, withheld=withheld, past=filters.as_of is not None,
-        by_file=by_file,
+        ctx=ctx, items=found, documents=documents, total=total, withheld=withheld, places=places,
+        past=filters.as_of is not None, by_file=by_file,
     )  # fmt: skip
 
 
 def list_text(result: ItemList) -> Iterator[str]:
-    """One line an item: tier, id, type, day of the last change, title; then its tags. One line a folder."""
+    """One line an item: tier, id, type, day of the last change, title; its place and tags. One line a folder."""
     for item in result.items:
         title = " ".join(item.title.split()) or "(untitled)"
         head = f"  [{item.tier.upper()}] {item.id}  {item.type:<12}  {str(item.updated_at)[:10]}"
         standing = standing_of(item, result.withheld.get(item.id, ""))
         mark = "" if standing == "injectable" else f" [{standing.upper()}]"
         yield f"{head}  {title}{mark}{' [ARCHIVED]' if item.archived else ''}"
+        if (place := result.places.get(item.id)) is not None:
+            path = one_line((item.provenance.source_id or "").removeprefix(os.path.join(result.ctx.cwd, "")), 4096)
+            yield f"    {path}" + (f":{place.line_start}" if place.line_start else f" ({one_line(place.anchor)})")
         if item.tags:
             yield f"    tags: {', '.join(item.tags)}"
     most = len(result.documents) if result.by_file else MOST_DOCUMENTS

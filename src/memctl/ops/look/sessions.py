@@ -58,7 +58,14 @@ def session(
     limit: Annotated[
         int, Arg("at most this many, the newest", "-n", "--limit", aliases=("-k",), ge=1, le=100_000)
     ] = 50,
-    acting: Annotated[Acting, Fields("yes", yes={"help": "delete: do it; without it, only say what would be deleted"})],
+    acting: Annotated[
+        Acting,
+        Fields(
+            "dry_run yes",
+            dry_run={"help": "delete: only say what would be deleted, as without --yes"},
+            yes={"help": "delete: do it; without it, only say what would be deleted"},
+        ),
+    ],
 ) -> PlainResult:
     """Look at recorded conversations, link them, start one, or delete one.
 
@@ -68,8 +75,9 @@ def session(
     Deleting a session erases its turns from the file for good; items that were stored in it stay.
     """
     wanted = [word.strip() for word in id or () if word.strip()]
-    _check_words(action, wanted, yes=acting.yes)
-    if action not in ("start", "link", "unlink") and not acting.yes:
+    _check_words(action, wanted, acting)
+    doing = acting.yes and not acting.dry_run
+    if action not in ("start", "link", "unlink") and not doing:
         ctx.narrow(READ)
     elif action != "start":
         ctx.narrow(WRITE)
@@ -85,10 +93,10 @@ def session(
     found = [threads.named_session(ctx, word) for word in dict.fromkeys(wanted)]
     if action == "tree":
         return threads.report_thread(ctx, found[0])
-    return _show_session(ctx, found[0], limit) if action == "show" else _delete_sessions(ctx, found, yes=acting.yes)
+    return _show_session(ctx, found[0], limit) if action == "show" else _delete_sessions(ctx, found, yes=doing)
 
 
-def _check_words(action: str, wanted: list[str], *, yes: bool) -> None:
+def _check_words(action: str, wanted: list[str], acting: Acting) -> None:
     """Raise UsageError for words that an action does not take, and for those that it lacks."""
     least, most = _WORDS[action]
     if len(wanted) > most:
@@ -97,8 +105,8 @@ def _check_words(action: str, wanted: list[str], *, yes: bool) -> None:
     if len(wanted) < least:
         what = f"{action} takes A RELATION B" if least == 3 else f"the session to {action} is missing"
         raise UsageError(what, command="session")
-    if yes and action != "delete":
-        raise UsageError("--yes is for delete only", command="session")
+    if (acting.yes or acting.dry_run) and action != "delete":
+        raise UsageError(f"{'--yes' if acting.yes else '--dry-run'} is for delete only", command="session")
 
 
 def _show_session(ctx: Context, one: "Session", limit: int) -> PlainResult:

@@ -320,7 +320,8 @@ def digest(
 
     What people and models said comes first: of each type the newest titles, with ids to read them by, as far as the
     budget goes; types that bind (constraints, decisions) before others. Then the documents, a line for each folder;
-    with --passages their passages stand among the statements. Items kept from models are left out.
+    with --passages their passages stand among the statements. --from docs names the files. Items kept from models are
+    left out.
     """
     from memctl.ops.look.items import MOST_DOCUMENTS, document_lines
     from memctl.reading import delivery
@@ -331,10 +332,11 @@ def digest(
     budget, filters = block_budget(ctx, request), read_filters(ctx, request, "digest", injectable=True)
     filters = said_where(ctx, filters, source, passages=passages)
     documents: list[DocumentSum] = []
-    if filters.origin == "statements":
-        by_file = filters.source is not None
+    only = source == "docs" and not passages
+    if only or filters.origin == "statements":
+        by_file = only or filters.source is not None
         documents = corpus.sum_documents(ctx.db, filters.scopes, filters.source, by_file=by_file)
-    found = items.count_by(ctx.db, filters, "type")
+    found = {} if only else items.count_by(ctx.db, filters, "type")
     counts = {kind: found[kind] for kind in _TYPE_ORDER if kind in found}
     newest = {kind: items.list_items(ctx.db, filters.replace(type=kind), _ITEMS_OF_TYPE) for kind in counts}
     free = delivery.items_for_models(ctx, [item for found in newest.values() for item in found], "digest")

@@ -166,7 +166,7 @@ def _init(ctx: Context, url: str, scopes: list[str], *, read_only: bool, dry_run
     ctx.narrow(NONE)
     names = [one_line(ctx.scope_named(one.strip()), 200) for one in scopes]
     try:
-        made = not dry_run and places.create(url)
+        made = places.create(url, dry_run=dry_run)
     except OSError as exc:
         raise RemoteInvalid(reason=str(exc)) from exc
     script = postgres.grants(names, writes=not read_only)
@@ -208,7 +208,12 @@ def _add(
         raise RemoteInvalid(reason="two scopes of this store cannot be one there")
     if (who := options.get("author", "")) and (one_line(who, _NAME) != who or judge.refuses(who)):
         raise RemoteInvalid(reason=f"--author takes a name of at most {_NAME} characters")
-    RemoteSeal.of(options).check()
+    seal = RemoteSeal.of(options)
+    seal.check()
+    if seal.identity and not (seal.recipients or read_only):
+        raise RemoteInvalid(
+            reason="--identity alone: all would leave unencrypted; add --recipients FILE or --read-only"
+        )
     replica = remotes.new_replica()
     new = remotes.Remote(name, places.resolve(url, ctx.absolute), mapped, trust, read_only, replica, (replica,),
                          options=options)  # fmt: skip

@@ -36,6 +36,8 @@ _FULL = 0.995
 _CONTENT, _ROW, _PIECE = 4, 11, 100
 #: What is found out about a word that more items have is not kept: it would soon be too much.
 _WORTH_KEEPING = 2000
+#: Items of a store in which all that pass a filter are read at once: about as many as five words are found in.
+_SMALL = 16_384
 COLUMNS = (
     "i.id, i.tier, CAST(i.type AS TEXT), "
     "CAST(i.title AS TEXT), CAST(i.content AS TEXT), CAST(i.tags AS TEXT), "
@@ -278,6 +280,19 @@ def _most_pass(db: Database, filters: Filters) -> bool:
     return passing > 0 and 2 * passing > index_size(db)
 
 
+def _read_passing(db: Database, filters: Filters) -> None:
+    """In a small store, learn at once which items pass: an index has all that plain filters ask.
+
+    Else the page of each match would be looked into.
+    """
+    if not filters.name or any(_known(db, filters).values()) or index_size(db) > _SMALL:
+        return
+    condition, values = filters.where("i")
+    sql = f"SELECT i.rowid FROM memory_items AS i WHERE {condition} AND i.expires_at IS NULL LIMIT ?"
+    found = [row for (row,) in db.rows(sql, [*values, _SMALL])]
+    _known(db, filters, len(found))[True].update(found)
+
+
 def has_other_scopes(db: Database, scopes: tuple[str, ...]) -> bool:
     """Whether any item is in another scope: a look into the gaps between these, so it costs little in any store."""
     known = db.cached("elsewhere")
@@ -315,6 +330,7 @@ def match_strengths(db: Database, expression: str, filters: Filters, rows: int, 
     if found is not None:
         return found
     cost = f"bm25({FTS}, {', '.join(map(str, COLUMN_WEIGHTS))})"
+    _read_passing(db, filters)
     if _most_pass(db, filters):
         costs: dict[int, float] = dict(db.rows(f"SELECT rowid, {cost} FROM {FTS} WHERE {FTS} MATCH ?", [expression]))
         seen = filter_rows(db, filters, costs.keys())
