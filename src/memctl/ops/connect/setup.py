@@ -101,11 +101,8 @@ def setup(
     if scope == "user" and not store and not {"eco", "hooks"} & set(clients or ()):
         # What a client uses where a project has no store of its own.
         offered = init(ctx, personal=True).data["created"]
-    for eco in (one for _, one in wirings if isinstance(one, EcoWiring)):
-        db = eco.store(db_root)  # else the command line would go on with the personal store
-        if not os.path.lexists(db):
-            init(ctx, os.path.dirname(db))
-        data["command"] = [*command, "serve", "--db", db]
+    if eco := _make_eco_store(ctx, [one for _, one in wirings], db_root):
+        data["command"] = [*command, "serve", "--db", eco]
     answer = shake_hands(data["command"])
     data["server"] = answer
     if not answer["ok"]:
@@ -117,6 +114,17 @@ def setup(
     if not offered:
         offer_past(ctx, "setup")
     return PlainResult(data, lines, exit_code=code)
+
+
+def _make_eco_store(ctx: Context, wirings: "list[Wiring]", db_root: str) -> str:
+    """Make the store of eco mode, where that is asked; else the command line would go on with the personal store."""
+    made = ""
+    for eco in wirings:
+        if isinstance(eco, EcoWiring):
+            made = eco.store(db_root)
+            if not os.path.lexists(made):
+                init(ctx, os.path.dirname(made))
+    return made
 
 
 class _Wish(NamedTuple):
