@@ -105,7 +105,7 @@ fts_reindex_count|integer|how often it was made anew
 fts_state|string|whether the index fits the items: sound, unsound, unknown, none
 fts_strategy|string|how the best item was found: AND, PREFIX_AND, REDUCED_AND, OR_FALLBACK, LIKE
 fts_tokenizer|string|the tokenizer in use
-fts_tokenizer_mismatch|boolean|whether it is not the one that the config names
+fts_tokenizer_mismatch|boolean|whether it is not the one that the index was made with
 fts_tokenizer_stored|string?|the one that the index was made with
 groups|array|each period: `when`, `count`
 help|string|what the setting does

@@ -294,7 +294,7 @@ class MemoryStore:
         self,
         file_path: str,
         sha256: str,
-        chunk_count: int = 0,  # noqa: ARG002 - documented; the number of item_ids is what counts
+        chunk_count: int = 0,
         item_ids: Sequence[str] | None = None,
         *,
         mount_id: str | None = None,
@@ -304,11 +304,11 @@ class MemoryStore:
         mtime_epoch: int | None = None,
         lang_hint: str | None = None,
     ) -> None:
-        """Record a file as it was ingested."""
+        """Record a file as it was ingested; a `chunk_count` of 0 is the number of `item_ids`."""
         mtime_ns = None if mtime_epoch is None else int(mtime_epoch) * 1_000_000_000
         entry = corpus.IngestedFile(
             path=file_path, sha256=sha256, item_ids=tuple(item_ids or ()), size=size_bytes, mtime_ns=mtime_ns,
-            ext=ext, mount_id=mount_id, rel_path=rel_path, lang_hint=lang_hint,
+            ext=ext, mount_id=mount_id, rel_path=rel_path, lang_hint=lang_hint, chunk_count=chunk_count,
         )  # fmt: skip
         corpus.put_files(self._db, [entry])
 

@@ -30,17 +30,17 @@ class InspectResult(NamedTuple):
     """What stands in a folder, and what was done for the answer; `text` is the block as the command prints it."""
 
     stats: dict[str, Any]
-    text: str
-    mount_id: str | None
-    mount_label: str
-    was_mounted: bool
-    was_synced: bool
-    sync_skipped: bool
-    was_ephemeral: bool
-    sync_files_new: int
-    sync_files_changed: int
-    sync_files_unchanged: int
-    sync_chunks_created: int
+    text: str = ""
+    mount_id: str | None = None
+    mount_label: str = ""
+    was_mounted: bool = False
+    was_synced: bool = False
+    sync_skipped: bool = False
+    was_ephemeral: bool = False
+    sync_files_new: int = 0
+    sync_files_changed: int = 0
+    sync_files_unchanged: int = 0
+    sync_chunks_created: int = 0
 
     def to_dict(self) -> dict[str, Any]:
         """The counts, and what was done for the answer."""

@@ -130,7 +130,7 @@ def test_mounting_and_syncing(folder: Path, capsys: pytest.CaptureFixture[str]) 
 
 def test_inspecting(folder: Path) -> None:
     from memctl.config import InspectConfig
-    from memctl.inspect import inspect_mount, inspect_path, inspect_stats
+    from memctl.inspect import InspectResult, inspect_mount, inspect_path, inspect_stats
 
     said: list[str] = []
     found = inspect_path("m.db", folder, log=said.append)
@@ -149,6 +149,8 @@ def test_inspecting(folder: Path) -> None:
             inspect_path("m.db", folder, **{key: wrong})  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="Mount not found"):
         inspect_stats("m.db", "MNT-none")
+    mine = InspectResult({"total_files": 3}, mount_id="MNT-1", was_synced=True).to_dict()
+    assert (mine["total_files"], mine["mount_id"], mine["was_synced"], mine["was_mounted"]) == (3, "MNT-1", True, False)
 
 
 def test_ingesting_into_an_open_store(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -166,6 +168,10 @@ def test_ingesting_into_an_open_store(folder: Path, monkeypatch: pytest.MonkeyPa
         monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"Piped words about quokkas.\n")))
         assert ingest_stdin(store).chunks_created == 1
         assert store.search_fulltext("quokkas", scope="audit")
+        with pytest.raises(FileNotFoundError, match="not found"):
+            ingest_file(store, folder / "typo.md")
+    with pytest.raises(FileNotFoundError, match="not found"):
+        resolve_sources([str(folder / "typo.md")])
     assert resolve_sources([str(folder)]) == [str(folder / name) for name in ("cache.md", "gateway.md", "key.md")]
     assert corpus_stats([str(folder / "cache.md")])["total_lines"] == 3
     assert chunk_paragraphs("one\n\ntwo\n") == [("one\n\ntwo", 1, 3)]

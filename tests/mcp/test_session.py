@@ -17,8 +17,9 @@ def test_a_turn_begins_with_nothing_written() -> None:
     state.record_write()
     state.record_write()
     assert (state.turn_count, state.writes_this_turn) == (0, 2)
-    state.increment_turn()
+    assert state.increment_turn() == 1
     assert (state.turn_count, state.writes_this_turn) == (1, 0)
+    assert state.increment_turn() == 2
 
 
 def test_a_name_from_a_client_is_one_short_line() -> None:

@@ -100,8 +100,11 @@ def test_files_corpora_and_mounts(store: MemoryStore, tmp_path: Path) -> None:
         == ["/d/a.md"]
         == [r["file_path"] for r in store.list_corpus_files()]
     )
-    changed = store.find_changed_files({"/d/a.md": "11", "/d/b.md": "22"})
-    assert changed == {"new": ["/d/b.md"], "modified": ["/d/a.md"], "unchanged": [], "deleted": []}
+    assert row["chunk_count"] == 1
+    store.write_corpus_hash("/d/c.md", "33", 3, ["MEM-1", "MEM-2"])
+    assert (store.read_corpus_hash("/d/c.md") or {})["chunk_count"] == 3
+    changed = store.find_changed_files({"/d/a.md": "11", "/d/b.md": "22", "/d/c.md": "33"})
+    assert changed == {"new": ["/d/b.md"], "modified": ["/d/a.md"], "unchanged": ["/d/c.md"], "deleted": []}
     store.write_corpus_metadata(CorpusMetadata("v1", "Version 1", scope="docs"))
     found = store.read_corpus_metadata("v1")
     assert found is not None and found.corpus_label == "Version 1"

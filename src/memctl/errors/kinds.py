@@ -123,7 +123,7 @@ class EditorFailed(MemctlError):
     hint = "VISUAL or EDITOR names an editor; what was written is in {draft}"
 
 
-class SourceNotFound(MemctlError):
+class SourceNotFound(MemctlError, FileNotFoundError):
     """source not found: '{source}' (resolved to '{path}')"""
 
     hint = "pass a file, a folder, a glob pattern, or - for standard input"

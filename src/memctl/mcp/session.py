@@ -44,10 +44,11 @@ class SessionState:
         self.turn_count = 0
         self.writes_this_turn = 0
 
-    def increment_turn(self) -> None:
-        """A new turn began: nothing was written in it yet."""
+    def increment_turn(self) -> int:
+        """A new turn began, and nothing was written in it yet; returns which turn it is, counted from 1."""
         self.turn_count += 1
         self.writes_this_turn = 0
+        return self.turn_count
 
     def record_write(self) -> None:
         """Something was written in this turn."""

@@ -18,7 +18,8 @@ class IngestedFile(NamedTuple):
 
     path: absolute, or `<stdin:...>` with a hash of the input; sha256: hex, of the raw bytes;
     item_ids: its active items in the order of the file;
-    recipe: how it was cut, judged and filed, so that a change of options means doing it again.
+    recipe: how it was cut, judged and filed, so that a change of options means doing it again;
+    chunk_count: what a program says of its passages, 0 = as many as `item_ids`.
     """
 
     path: str
@@ -33,6 +34,7 @@ class IngestedFile(NamedTuple):
     rel_path: str | None = None
     lang_hint: str | None = None
     ctime_ns: int | None = None
+    chunk_count: int = 0
 
 
 class FileSummary(NamedTuple):
@@ -75,8 +77,8 @@ def put_files(db: Database, files: Iterable[IngestedFile]) -> None:
             "corpus_hashes",
             "file_path sha256 chunk_count item_ids ingested_at mount_id rel_path ext size_bytes mtime_epoch lang_hint",
             [
-                (f.path, f.sha256, len(f.item_ids), json.dumps(f.item_ids), now, f.mount_id, f.rel_path, f.ext,
-                 f.size, None if f.mtime_ns is None else f.mtime_ns // 1_000_000_000, f.lang_hint)
+                (f.path, f.sha256, f.chunk_count or len(f.item_ids), json.dumps(f.item_ids), now, f.mount_id,
+                 f.rel_path, f.ext, f.size, None if f.mtime_ns is None else f.mtime_ns // 1_000_000_000, f.lang_hint)
                 for f in files
             ],
         )  # fmt: skip
