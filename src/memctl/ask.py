@@ -3,7 +3,9 @@
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
+from memctl import errors
 from memctl.context import open_context
+from memctl.inspect import check_modes
 from memctl.mount import Path, check_folder
 from memctl.ops.recall.ask import ask
 
@@ -50,14 +52,20 @@ def ask_folder(
 ) -> AskResult:
     """Ask the model that `llm_cmd` runs (shell words, no shell) about a folder; the keywords are the flags.
 
-    Raises FileNotFoundError, NotADirectoryError, and what a model's failure raises (`memctl.errors`).
+    Raises FileNotFoundError, NotADirectoryError, ValueError, and RuntimeError when the model fails or takes too long.
     """
     ignore = None if ignore_patterns is None else list(ignore_patterns)
-    with open_context(db_path, say=log) as ctx:
-        done = ask(
-            ctx, check_folder(path), question, llm=llm_cmd, sync=sync_mode, mount_mode=mount_mode, budget=budget,
-            inspect_cap=inspect_cap, protocol=protocol, max_calls=max_calls, threshold=threshold,
-            query_threshold=query_threshold, stable_steps=stable_steps, system_prompt=system_prompt,
-            llm_mode=llm_mode, timeout=timeout, ignore=ignore,
-        ).as_dict()  # fmt: skip
-        return AskResult(**{name: done[name] for name in AskResult._fields})
+    check_modes(sync_mode, mount_mode)
+    try:
+        with open_context(db_path, say=log) as ctx:
+            done = ask(
+                ctx, check_folder(path), question, llm=llm_cmd, sync=sync_mode, mount_mode=mount_mode, budget=budget,
+                inspect_cap=inspect_cap, protocol=protocol, max_calls=max_calls, threshold=threshold,
+                query_threshold=query_threshold, stable_steps=stable_steps, system_prompt=system_prompt,
+                llm_mode=llm_mode, timeout=timeout, ignore=ignore,
+            ).as_dict()  # fmt: skip
+            return AskResult(**{name: done[name] for name in AskResult._fields})
+    except errors.UsageError as exc:
+        raise ValueError(exc.message) from exc
+    except (errors.ModelMissing, errors.ModelUnusable, errors.ModelFailed, errors.ModelTimeout) as exc:
+        raise RuntimeError(exc.message) from exc

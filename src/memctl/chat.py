@@ -12,15 +12,11 @@ __all__ = ["ChatSession", "chat_turn", "format_session_context"]
 
 
 class ChatSession:
-    """The turns so far, (question, answer) each, in memory only."""
+    """The turns so far, (question, answer) each, in memory only; `turn_count`: how many there were."""
 
-    def __init__(self, history: list[tuple[str, str]] | None = None) -> None:
+    def __init__(self, history: list[tuple[str, str]] | None = None, turn_count: int | None = None) -> None:
         self.history = [] if history is None else history
-
-    @property
-    def turn_count(self) -> int:
-        """How many turns there were."""
-        return len(self.history)
+        self.turn_count = len(self.history) if turn_count is None else turn_count
 
 
 def format_session_context(session: ChatSession, history_turns: int = 5, budget_chars: int = 4000) -> str:
@@ -58,6 +54,7 @@ def chat_turn(
     answer = str(result.answer)
     if session is not None:
         session.history.append((question, answer))
+        session.turn_count += 1
     return answer
 
 

@@ -18,11 +18,11 @@ __all__ = ["ImportResult", "export_items", "import_items"]
 class ImportResult(NamedTuple):
     """What became of the lines; what is merged is among the duplicates."""
 
-    total_lines: int
-    imported: int
-    skipped_dedup: int
-    skipped_policy: int
-    errors: int
+    total_lines: int = 0
+    imported: int = 0
+    skipped_dedup: int = 0
+    skipped_policy: int = 0
+    errors: int = 0
 
     def to_dict(self) -> dict[str, Any]:
         """The fields by their names."""

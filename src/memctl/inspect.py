@@ -71,6 +71,15 @@ def inspect_mount(
         return str(found.report.block(budget))
 
 
+def check_modes(sync_mode: str, mount_mode: str) -> None:
+    """Both are what `inspect_path` knows. Raises ValueError."""
+    for name, value, allowed in (
+        ("sync_mode", sync_mode, ("auto", "always", "never")), ("mount_mode", mount_mode, ("persist", "ephemeral")),
+    ):  # fmt: skip
+        if value not in allowed:
+            raise ValueError(f"{name} must be one of {', '.join(allowed)}, not {value!r}")
+
+
 def inspect_path(
     db_path: Path,
     path: Path,
@@ -88,11 +97,7 @@ def inspect_path(
     log         takes what is said meanwhile; None = nobody listens
     Raises ValueError, FileNotFoundError and NotADirectoryError.
     """
-    for name, value, allowed in (
-        ("sync_mode", sync_mode, ("auto", "always", "never")), ("mount_mode", mount_mode, ("persist", "ephemeral")),
-    ):  # fmt: skip
-        if value not in allowed:
-            raise ValueError(f"{name} must be one of {', '.join(allowed)}, not {value!r}")
+    check_modes(sync_mode, mount_mode)
     ignore = None if ignore_patterns is None else list(ignore_patterns)
     with open_context(db_path, say=log) as ctx:
         found = inspect(ctx, check_folder(path), sync=sync_mode, mount_mode=mount_mode, budget=budget, ignore=ignore)

@@ -166,6 +166,9 @@ def run_loop(
 
 
 def replay_trace(trace_path: Path) -> Sequence[LoopTrace]:
-    """The entries of a trace file. Raises FileNotFoundError, and TraceInvalid for what is no trace."""
+    """The entries of a trace file. Raises FileNotFoundError, and ValueError for what is no trace."""
     with open(trace_path, encoding="utf-8", errors="replace") as file:
-        return list(controller.read_trace_file(str(trace_path), file).traces)
+        try:
+            return list(controller.read_trace_file(str(trace_path), file).traces)
+        except errors.TraceInvalid as exc:
+            raise ValueError(exc.message) from exc

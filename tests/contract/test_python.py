@@ -189,7 +189,7 @@ def test_reading_a_file(folder: Path) -> None:
 
 
 def test_exporting_and_importing(scratch: Path) -> None:
-    from memctl.export_import import export_items, import_items
+    from memctl.export_import import ImportResult, export_items, import_items
 
     with MemoryStore("m.db") as store:
         store.write_item(MemoryItem(title="t", content="The gateway retries."))
@@ -205,6 +205,7 @@ def test_exporting_and_importing(scratch: Path) -> None:
         assert import_items("n.db", file).skipped_dedup == 1
     with pytest.raises(FileNotFoundError):
         import_items("n.db", "no.jsonl")
+    assert ImportResult(total_lines=2, imported=1) == (2, 1, 0, 0, 0)
 
 
 def test_finding_proposals() -> None:
@@ -295,6 +296,24 @@ def test_a_loop_asks_and_recalls_through_its_module(scratch: Path, monkeypatch: 
     assert "lives in Redis" in prompts[1]
     (scratch / "t.jsonl").write_text(trace.getvalue())
     assert loop.replay_trace("t.jsonl") == list(done.traces)
+    assert loop.LoopResult("a", 1, converged=True, stop_reason="llm_stop").traces == ()
+    (scratch / "t.jsonl").write_text("")
+    assert loop.replay_trace("t.jsonl") == []
+    (scratch / "t.jsonl").write_text("words\n")
+    with pytest.raises(ValueError, match="line 1"):
+        loop.replay_trace("t.jsonl")
+
+
+def test_asking_what_cannot_be_answered(folder: Path) -> None:
+    from memctl.ask import ask_folder
+
+    wrong: dict[str, Any] = {"inspect_cap": 2200, "sync_mode": "often", "mount_mode": "maybe", "protocol": "none"}
+    for name, value in wrong.items():
+        with pytest.raises(ValueError, match=name):
+            ask_folder(folder, "where?", ECHO, db_path="m.db", **{name: value})
+    for command, said in (("no-such-program", "not found"), ("false", "exit 1"), ("", "no program")):
+        with pytest.raises(RuntimeError, match=said):
+            ask_folder(folder, "where?", command, db_path="m.db")
 
 
 def test_models_that_fail(scratch: Path) -> None:
@@ -320,6 +339,7 @@ def test_asking_and_chatting(folder: Path) -> None:
     said = chat_turn("where does the cache live", cat, db_path="m.db", session=session)
     assert "lives in Redis" in said
     assert session.turn_count == 1
+    assert ChatSession([("q", "a")]).turn_count == ChatSession([("q", "a")], turn_count=1).turn_count == 1
     assert "## Session History" in chat_turn("and the gateway", cat, db_path="m.db", session=session)
     assert format_session_context(ChatSession([("q", "a")])) == "## Session History\nQ: q\nA: a"
     own: dict[str, Any] = {"recaller": lambda *_a, **_k: [], "loop_runner": lambda **_k: done}

@@ -104,7 +104,7 @@ def test_a_store_over_its_size_takes_no_more(project: Path) -> None:
     (project / "m.db-wal").write_bytes(b"x" * 400_000)
     with pytest.raises(GuardError, match=r"^Database size 1\.0 MB exceeds limit of 1 MB$"):
         ServerGuard(max_db_size_mb=1).check_db_size(str(db))
-    ServerGuard(max_db_size_mb=2).check_db_size(str(db))
+    ServerGuard(max_db_size_mb=2).check_db_size(db)
     ServerGuard().check_db_size(str(db))
     ServerGuard(max_db_size_mb=1).check_db_size(str(project / "not there"))
 

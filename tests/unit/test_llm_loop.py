@@ -367,7 +367,7 @@ def test_a_trace_that_was_changed_is_found_out(change: dict[str, object], reason
 @pytest.mark.parametrize("line", ["", "{", "[]", "3", '{"iter": 1}', '{"iter": 1} {}', "null"])
 def test_what_is_no_trace_is_named(line: str) -> None:
     with pytest.raises(errors.TraceInvalid, match="t: "):
-        read_trace_file("t", iter([line]))
+        replay("t", read_trace_file("t", iter([line])))
 
 
 def test_a_trace_that_goes_on_after_its_end() -> None:

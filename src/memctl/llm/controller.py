@@ -114,8 +114,8 @@ class LoopResult(NamedTuple):
     answer: str
     iterations: int
     converged: bool
-    traces: tuple[LoopTrace, ...]
-    stop_reason: str
+    traces: tuple[LoopTrace, ...] = ()
+    stop_reason: str = ""
     context: str = ""
     ids: tuple[str, ...] = ()
     truncated: bool = False
@@ -233,8 +233,6 @@ def read_trace_file(path: str, lines: Iterable[str]) -> RecordedLoop:
         except ValueError as exc:
             raise errors.TraceInvalid(path=path, reason=f"line {number}: {exc}") from exc
         first = first or value
-    if not traces:
-        raise errors.TraceInvalid(path=path, reason="nothing is recorded in it")
     plan, default = first.get("plan"), LoopPlan()._asdict()
     if plan is not None and (not isinstance(plan, dict) or set(plan) != set(_BOUNDS)):
         raise errors.TraceInvalid(path=path, reason="'plan' in its first entry is not whole")
@@ -266,6 +264,8 @@ def replay(path: str, recorded: RecordedLoop) -> tuple[LoopTrace, ...]:
     Files of older memctl do not say what their loop was given: their entries are taken as they are. Raises
     TraceInvalid when the record does not follow from what was recorded, which means that it was edited or is not whole.
     """
+    if not recorded.traces:
+        raise errors.TraceInvalid(path=path, reason="nothing is recorded in it")
     plan = recorded.plan
     if plan is None:
         return recorded.traces

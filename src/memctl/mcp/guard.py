@@ -109,14 +109,14 @@ class ServerGuard:
             return full
         return os.path.relpath(full, self.db_root)
 
-    def check_db_size(self, path: str) -> None:
+    def check_db_size(self, path: str | os.PathLike[str]) -> None:
         """The store, with its write-ahead log, is not over its size."""
         if self.max_db_size_mb is None:
             return
         size = 0
         for end in ("", "-wal"):
             with suppress(OSError):
-                size += os.stat(path + end).st_size
+                size += os.stat(os.fspath(path) + end).st_size
         if size > self.max_db_size_mb * 1_048_576:
             raise GuardError(f"Database size {size / 1_048_576:.1f} MB exceeds limit of {self.max_db_size_mb:g} MB")
 
