@@ -67,7 +67,7 @@ def test_what_setup_writes_is_nothing_to_remember(scratch: Path) -> None:
     (scratch / "notes.md").write_text("# Sessions\n\nA session ends after thirty minutes.\n")
     for folder in (scratch, scratch.parent):
         assert ok("sync", str(folder)).code == 0
-        sources = {one["source"] for one in ok("search", "what should last session", "--json").json()}
+        sources = {one["source"] for one in ok("search", "what should last session memctl serve", "--json").json()}
         assert {Path(one).name for one in sources} <= {"notes.md"}, sources
 
 

@@ -340,7 +340,8 @@ DEFAULTS = (
     "__pycache__/", ".mypy_cache/", ".ruff_cache/", ".pytest_cache/", ".hypothesis/", ".ipynb_checkpoints/",
     ".cache/", ".gradle/", ".terraform/", ".next/", ".nuxt/", ".svelte-kit/", ".angular/", ".parcel-cache/", ".turbo/",
     ".dart_tool/", ".stack-work/",
-    "**/.claude/eco/", "**/.claude/commands/", "**/.claude/settings*.json", ".agent_logs/",  # of `setup`
+    "**/.claude/eco/", "**/.claude/commands/", "**/.claude/settings*.json", ".claude.json", ".agent_logs/",
+    "**/.local/state/memctl/",
     "*~", ".#*", r"\#*#", "._*", "*.swp", "*.swo",
     "package-lock.json", "npm-shrinkwrap.json", "pnpm-lock.yaml", "packages.lock.json", "conda-lock.yml",
     ".terraform.lock.hcl", "*.min.js", "*.min.css",
