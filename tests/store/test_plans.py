@@ -17,7 +17,7 @@ from memctl.store.connect import open_read, open_write
 from memctl.store.database import Database
 from memctl.store.filters import Filters
 from memctl.store.items import events, items
-from memctl.store.search import vectors
+from memctl.store.search import index, vectors
 from support import ok
 
 STORE = ".memory/memory.db"
@@ -53,7 +53,6 @@ _BOUNDED = re.compile(
     r"|DELETE FROM memory_events WHERE action IN"  # what is too old, once a day
     r"|FROM memory_tombstones LIMIT 1|FROM memory_runs WHERE undone_by IS NULL"
     r"|SELECT run, part, key FROM memory_undo"  # what purge takes out of the journal, which keeps the newest runs only
-    r"|SELECT i.rowid FROM memory_items AS i WHERE .* LIMIT"  # in small stores, from an index that covers it
     r"|pragma_table_xinfo"  # the columns of the schema
 )
 
@@ -101,6 +100,7 @@ def plans(monkeypatch: pytest.MonkeyPatch) -> Iterator[dict[str, list[str]]]:
         self.conn = Recorder(self.conn, seen)  # type: ignore[assignment]
 
     monkeypatch.setattr(database.Database, "__init__", recorded)
+    monkeypatch.setattr(index, "_SMALL", 0)  # these rows stand for a store of any size
     yield seen
     assert seen, "nothing was recorded"
 
@@ -171,6 +171,17 @@ def test_what_asks_for_a_few_items_reads_a_few(plans: dict[str, list[str]], door
     FEW[door]()
     much = {sql: plan for sql, plan in plans.items() if any(map(_MUCH.search, plan)) and not _BOUNDED.search(sql)}
     assert much == {}
+
+
+def test_a_small_store_is_asked_once_which_items_pass_from_an_index_that_covers_it(
+    plans: dict[str, list[str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(index, "_SMALL", ROWS)
+    ok("recall", "common word5")
+    much = {sql: plan for sql, plan in plans.items() if any(map(_MUCH.search, plan)) and not _BOUNDED.search(sql)}
+    ((sql, plan),) = much.items()
+    assert sql.startswith("SELECT i.rowid FROM memory_items AS i WHERE ")
+    assert all("COVERING INDEX memctl_items_counts" in step for step in plan)
 
 
 def test_a_write_does_not_count_the_store(plans: dict[str, list[str]]) -> None:
