@@ -74,7 +74,7 @@ def answer_of(db: Database, session_id: str, number: int) -> str | None:
 
 
 def is_copy(db: Database, turn: str, others: Iterable[str], *, timed: bool) -> bool:
-    """Whether a turn (`SESSION#NUMBER`) has the words of one of these, and its time where a client said it (`timed`)."""
+    """Whether a turn (`SESSION#NUMBER`) has the words of one of these, and its time where a client says one."""
     sql = (
         "SELECT 1 FROM memory_turns AS a JOIN memory_turns AS b ON b.session_id = ? AND b.number = ? "
         "AND a.question = b.question AND a.answer = b.answer AND (NOT ? OR a.asked_at = b.asked_at) "
