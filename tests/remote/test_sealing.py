@@ -2,6 +2,7 @@
 
 import shutil
 import subprocess
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -129,6 +130,10 @@ class _FakeSeal(RemoteSeal):
         return sealed.partition(b" ")[2]
 
 
+def _marked(signer: str, _place: str, body: bytes) -> bytes:
+    return f"{signer} ".encode() + body
+
+
 @examples(200)
 @given(st.integers(1, 40), st.lists(st.sampled_from(["bert", "nobody"]), max_size=40), st.booleans(), st.data())
 def test_a_log_counts_as_far_as_the_one_who_began_it_signed_it(
@@ -138,10 +143,8 @@ def test_a_log_counts_as_far_as_the_one_who_began_it_signed_it(
     parts: list[tuple[str, merge.State]] = [(f"{n:032x}", {"gone": {}}) for n in range(len(who))]
     log, bodies, before = KnownLog("project", "a" * 12, who="anna" * known), {}, ""
     for number, (signer, part) in enumerate(zip(who, parts, strict=True)):
-        packed = segments.pack(
-            *log[:2], "", number, before, [part], lambda _, body, by=signer: f"{by} ".encode() + body
-        )
-        ((name, bodies[name]),) = packed
+        sealed = partial(_marked, signer)
+        ((name, bodies[name]),) = segments.pack(*log[:2], "", number, before, [part], sealed)
         before = name.hash
     broken = data.draw(st.none() | st.integers(0, len(who) - 1))
     if broken is not None:
