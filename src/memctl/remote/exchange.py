@@ -435,7 +435,7 @@ class _News:
                 self.records.append((scope, replica, key, state))
 
     def portions(self) -> "Iterator[Records]":
-        """The records, those of one key together; last come those by which something goes: what replaces it is there."""
+        """The records, those of a key together; last come those by which something goes: what replaces it is there."""
         by_key: dict[str, Records] = {}
         for one in self.records:
             by_key.setdefault(one[2], []).append(one)
