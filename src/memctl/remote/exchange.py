@@ -148,7 +148,7 @@ class RemoteExchange:
                 own = logs.get((scope, self.remote.replica))
                 if own == before.get((scope, self.remote.replica)):  # else another process was faster
                     self._recognise(scope, listing.get((scope, self.remote.replica), []), own)
-        version = self._version()
+        version = remotes.version_of(self.db)
         dirty = remotes.dirty_ids(self.db)
         for start in range(0, len(dirty), _PORTION):
             with self.db.atomic():
@@ -159,7 +159,7 @@ class RemoteExchange:
             check_removals(self.db, self.remote, self._joined(may_remove, known).values())
         for some in news.portions():
             with self.db.atomic():
-                before_it, version = version, self._version()
+                before_it, version = version, remotes.version_of(self.db)
                 if version != before_it:  # others wrote: what they changed is known before anything is joined
                     self._take_stock(remotes.dirty_ids(self.db))
                 self._bring(some, news)
@@ -168,10 +168,6 @@ class RemoteExchange:
         self._count(received=news.count, refused=news.refused)
         self.done = self.done._replace(problems=news.problems)
         self._fill_outbox()
-
-    def _version(self) -> int:
-        """What is another number as soon as another process or handle has written."""
-        return int(self.db.value("PRAGMA data_version"))
 
     def _count(self, **counts: int) -> None:
         self.done = self.done._replace(**{name: count + getattr(self.done, name) for name, count in counts.items()})

@@ -235,6 +235,11 @@ def dirty_ids(db: Database) -> list[str]:
     return [row[0] for row in db.rows("SELECT item_id FROM memctl_dirty ORDER BY item_id")]
 
 
+def version_of(db: Database) -> int:
+    """What is another number as soon as another process, or another handle, has written."""
+    return int(db.value("PRAGMA data_version"))
+
+
 def count_dirty(db: Database, scopes: Sequence[str]) -> int:
     """How many items of these scopes changed since then."""
     marks = ", ".join("?" * len(scopes))
