@@ -184,9 +184,6 @@ class RemoteExchange:
     def _bring(self, records: "Records", news: "_News") -> None:
         """Join what others say, and write the rows that follow."""
         touched = self._joined(records, remotes.get_keys(self.db, self.name, {one[2] for one in records}))
-        remotes.save_keys(self.db, self.name, [*touched.values()])
-        named = dict.fromkeys(((word, key) for key, one in touched.items() for word in merge.ids_of(one.state)), "born")
-        remotes.set_ids(self.db, self.name, named)
         self.remote = self._load()
         self.remote = self.remote._replace(clock=max(self.remote.clock, news.clock))
         remotes.save_remote(self.db, self.remote)
