@@ -22,6 +22,7 @@ from memctl import ids
 from memctl.remote import merge, places, postgres, segments
 from memctl.remote.carrier import SegmentPlace
 from memctl.remote.problems import RemoteInvalid
+from memctl.store.remotes import KnownLog
 from support import PATIENCE, examples, ok, run
 
 WIDGET, OTHER = "widget", "other"
@@ -141,8 +142,10 @@ def test_only_what_is_not_known_is_listed(team: Cluster) -> None:
     log = (WIDGET, replica_of(anna))
     carrier = postgres.PostgresCarrier(team.url("bert"))
     assert [one.last for one in carrier.listing([WIDGET])[log]] == [1, 2, 3, 4]
-    assert [one.last for one in carrier.listing([WIDGET], {log: 3})[log]] == [3, 4]
-    assert [one.last for one in carrier.listing([WIDGET], {log: 9})[log]] == [4]  # that it is shorter now is seen
+    assert [one.last for one in carrier.listing([WIDGET], {log: KnownLog(*log, 3)})[log]] == [3, 4]
+    assert [one.last for one in carrier.listing([WIDGET], {log: KnownLog(*log, 9)})[log]] == [
+        4
+    ]  # that it is shorter now is seen
 
 
 def test_a_hint_ends_the_wait(team: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -572,7 +575,7 @@ def test_a_thousand_records_behind_among_a_million_are_read_at_once(team: Cluste
                 copy.write_row((WIDGET, replica, *name, body))
         cursor.execute("ALTER TABLE memctl.segments ENABLE TRIGGER check_number")
     team.ask("VACUUM ANALYZE memctl.segments")
-    known = {(WIDGET, replica): 5 for replica, _ in read}
+    known = {(WIDGET, replica): KnownLog(WIDGET, replica, 5) for replica, _ in read}
     took = []
     for _ in range(3):
         start = time.perf_counter()
