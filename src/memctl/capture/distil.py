@@ -128,7 +128,7 @@ def _of_prompt(turn: Turn, asked_before: Sequence[str]) -> Iterator[tuple[Kind, 
     text = _QUOTED.sub("", turn.text[:_LOOKED_AT])
     if not cues.PROMPT.search(text):
         return
-    before = ""
+    before, question = "", _question(asked_before[-1])
     for sentence in _sentences(text):
         said = bare = cues.NODS.sub("", sentence).strip()
         if cues.REFERS.search(said) or len(_words(said)) < _LEAST_WORDS:
@@ -142,8 +142,8 @@ def _of_prompt(turn: Turn, asked_before: Sequence[str]) -> Iterator[tuple[Kind, 
             if asked:
                 yield "decision", f"{said} (asked: {asked})", asked
         else:
-            last = _question(asked_before[-1]) if kind == "decision" else ""
-            yield kind, said, last if cues.OPEN.search(last) else ""
+            yield kind, said, question if kind == "decision" and cues.OPEN.search(question) else ""
+            question = "" if kind == "decision" else question  # the next one answers another question
 
 
 def _kind_of(said: str, sentence: str) -> "Kind | Literal['choice', '']":
