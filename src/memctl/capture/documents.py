@@ -119,6 +119,7 @@ def _opencode(value: Record, talk_of: TalkOf) -> None:
                 if part.get("type") == "tool":
                     talk.call(part.get("tool"), dig(part, "state", "input"), number, id=part.get("callID"), time=at)
                     status, code = dig(part, "state", "status"), dig(part, "state", "metadata", "exit")
+                    talk.got(dig(part, "state", "output"))
                     failed = exit_code(dig(part, "state", "output"), failed=status == "error")
                     talk.ended(part.get("callID"), code if isinstance(code, int) else failed)
 
@@ -127,6 +128,7 @@ def _cline(one: Record, number: int, talk: Talk) -> None:
     content, at = one.get("content"), one.get("ts")
     for part in records(content):
         if part.get("type") == "tool_result":
+            talk.got(texts(part.get("content")))
             talk.ended(part.get("tool_use_id"), exit_code(part.get("content"), failed=part.get("is_error")))
     text = texts(content)
     if one.get("role") == "user" and text.strip():

@@ -48,6 +48,7 @@ def claude(record: Record, offset: int, talk_of: TalkOf) -> None:
     for part in records(content) if kind == "user" else ():
         if part.get("type") == "tool_result":
             output = texts(part.get("content"))
+            talk.got(output)
             talk.ended(
                 part.get("tool_use_id"), exit_code(output if part.get("is_error") else "", failed=part.get("is_error"))
             )
@@ -79,6 +80,9 @@ def codex(record: Record, offset: int, talk_of: TalkOf) -> None:
     talk = talk_of("")
     if kind == "turn_context":
         talk.set(cwd=said.get("cwd"), model=said.get("model"))
+    elif kind == "response_item":
+        output = said.get("output")
+        talk.got(output if isinstance(output, str) else texts(output))
     elif kind == "event_msg":
         item = said.get("item")
         if said.get("type") == "item_completed" and isinstance(item, dict):
@@ -126,8 +130,9 @@ def gemini(record: Record, offset: int, talk_of: TalkOf) -> None:
         for tool in records(record.get("toolCalls")):
             talk.call(tool.get("name"), tool.get("args"), offset, id=tool.get("id"), time=at)
             if isinstance(tool.get("status"), str):
-                output = json.dumps(tool.get("result"))[:4000]
-                talk.ended(tool.get("id"), exit_code(output, failed=tool["status"] != "success"))
+                output = json.dumps(tool.get("result"))
+                talk.got(output)
+                talk.ended(tool.get("id"), exit_code(output[:4000], failed=tool["status"] != "success"))
 
 
 def qwen(record: Record, offset: int, talk_of: TalkOf) -> None:
@@ -148,6 +153,8 @@ def qwen(record: Record, offset: int, talk_of: TalkOf) -> None:
     elif kind == "tool_result":
         result = record.get("toolCallResult")
         output = dig(result, "resultDisplay")
+        for part in records(parts):
+            talk.got(dig(part, "functionResponse", "response", "output"))
         talk.ended(dig(result, "callId"), exit_code(output, failed=dig(result, "status") != "success"))
 
 
@@ -170,6 +177,7 @@ def copilot(record: Record, offset: int, talk_of: TalkOf) -> None:
             talk.call(tool.get("name"), tool.get("arguments"), offset, id=tool.get("toolCallId"), time=at)
     elif kind == "tool.execution_complete":
         output = dig(data, "result", "content")
+        talk.got(output)
         talk.ended(data.get("toolCallId"), exit_code(output, failed=data.get("success") is False))
 
 
