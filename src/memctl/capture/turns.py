@@ -159,11 +159,6 @@ class Talk:
         done, self._done = self._done, []
         yield from done
 
-    def drop(self) -> None:
-        """Forget what was said until now, but not whose conversation it is."""
-        list(self.turns(whole=True))
-        self.prompted, self.hidden = -1, 0
-
     def _answering(self, offset: int, id: object, time: object) -> None:
         if self._open is None or self._open.role != "assistant":
             self._finish()
