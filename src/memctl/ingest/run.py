@@ -319,8 +319,11 @@ class BatchWriter:
         made = (passage.content_hash for prepared in batch for passage in prepared.passages or ())
         self._purged = tombstones.purged_hashes(self.db, made)
         files = [self._file(prepared, prepared.file) for prepared in batch if prepared.file]
-        write = passages.bulk_insert if len(self._rows) >= passages.WORTHWHILE else items.write_rows
-        write(self.db, self._rows, "ingest")
+        if len(self._rows) >= passages.WORTHWHILE:
+            places = [self._places.pop(row[0]) for row in self._rows]
+            passages.bulk_insert(self.db, self._rows, places, "ingest")
+        else:
+            items.write_rows(self.db, self._rows, "ingest")
         passages.set_positions(self.db, self._places)
         if self._back:
             corpus.unlink_superseding(self.db, self._back)
