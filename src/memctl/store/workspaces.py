@@ -4,13 +4,11 @@ The table of workspaces is RAGIX's, what it has no column for stands beside it.
 """
 
 import json
-from collections.abc import Sequence
 
 from memctl import errors, ids
 from memctl.annotations import Any, NamedTuple
 from memctl.names import DEFAULT_SCOPE, GLOBAL_SCOPE
 from memctl.store.database import Database
-from memctl.store.filters import Filters
 from memctl.store.items import events, items
 
 #: The workspace that is always there.
@@ -135,12 +133,6 @@ _BESIDE = {
     ),
     "workspaces": ("memory_workspaces", "SELECT scope FROM memory_workspaces"),
 }
-
-
-def count_active(db: Database, scopes: Sequence[str]) -> int:
-    """How many items of these scopes are neither archived nor expired."""
-    where, values = Filters(tuple(scopes)).where()
-    return int(db.value(f"SELECT count(*) FROM memory_items AS i WHERE {where}", values))
 
 
 def sum_scopes(db: Database) -> list[ScopeSum]:
