@@ -9,7 +9,7 @@ from memctl.names import LinkRelation
 from memctl.remote import merge
 from memctl.remote.problems import RemovalsWait
 from memctl.remote.stock import FROM_REMOTE, RemoteRows, fields_of, written
-from memctl.store import conflicts, remotes, tombstones
+from memctl.store import conflicts, quarantine, remotes
 from memctl.store.database import Database
 from memctl.store.items import attributes, events, items
 from memctl.store.remotes import KnownKey, Remote
@@ -88,7 +88,7 @@ class Arrival:
         self._links = remotes.links_from(self.db, self._there)
         self._mattering = attributes.get_importance(self.db, self._there)
         hashes = {ids.content_hash(row.fields["content"]) for row in rows.values() if row.fields}
-        self._buried = tombstones.purged_hashes(self.db, hashes)
+        self._buried = quarantine.purged_hashes(self.db, hashes)
         self._reasons = items.withheld_reasons(self.db, [i for i, item in self._there.items() if not item.injectable])
 
     def _purge(self, one: KnownKey) -> None:
