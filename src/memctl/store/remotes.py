@@ -335,7 +335,7 @@ def save_keys(db: Database, remote: str, known: Sequence[KnownKey]) -> None:
 
 
 def _compressed(state: Mapping[str, Any]) -> bytes:
-    engine = zlib.compressobj(zdict=_ZDICT)
+    engine = zlib.compressobj(wbits=13, memLevel=6, zdict=_ZDICT)  # less room is made sooner, and they are short
     return engine.compress(_dump(state).encode()) + engine.flush()
 
 
