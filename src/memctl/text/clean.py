@@ -34,10 +34,11 @@ def is_blank(text: str) -> bool:
 
 def one_line(text: str, limit: int = TITLE_CHARS) -> str:
     """The text on one line of at most `limit` characters: line breaks, control and direction marks become blanks."""
-    if len(text) <= limit and text.isascii() and text.isprintable():  # most are
-        return " ".join(text.split())
-    text = clean(text[: 8 * limit])
-    if not text.isprintable():
+    text = text[: 8 * limit]
+    plain = text.isascii() and text.isprintable()  # most are
+    if not plain:
+        text = clean(text)
+    if not plain and not text.isprintable():
         breaks = {char for char in text if unicodedata.category(char) in _NOT_IN_A_LINE} - _JOINERS
         text = "".join([" " if char in breaks else char for char in text])
     if not text.isascii():
@@ -71,3 +72,21 @@ def union(*lists: Iterable[str]) -> list[str]:
         for word in words:
             seen.setdefault(word.casefold(), word)
     return list(seen.values())
+
+
+#: Characters of the longest bar.
+BAR_WIDTH = 24
+
+
+def bar(value: float, most: float) -> str:
+    """A number as a bar of plain text, as long beside BAR_WIDTH as `value` is beside `most`.
+
+    What is more than nothing has one sign at least.
+    """
+    return "#" * max(round(BAR_WIDTH * value / most), 1) if value > 0 and most > 0 else ""
+
+
+def share_bar(share: float) -> str:
+    """A share of one as a bar with its ground: `[##########----------]`."""
+    filled = round(BAR_WIDTH * min(max(share, 0.0), 1.0))
+    return f"[{'#' * filled}{'-' * (BAR_WIDTH - filled)}]"
