@@ -110,7 +110,7 @@ class SessionMemory:
 
 def prompt_mark(prompt: str) -> str:
     """What a prompt is known by: Qwen sends the same one again after each tool."""
-    from zlib import crc32
+    from binascii import crc32
 
     return f"={crc32(prompt.encode('utf-8', 'replace')):08x}"
 

@@ -1,11 +1,11 @@
-"""Scopes: what is in each, and moving one as a whole."""
+"""Scopes: what is in each, how long its items are, and moving one as a whole."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from memctl import ids
 from memctl.annotations import NamedTuple
 from memctl.names import DEFAULT_SCOPE
-from memctl.store.database import Database
+from memctl.store.database import FTS, Database
 from memctl.store.filters import Filters
 
 
@@ -79,3 +79,67 @@ def move_scope(db: Database, old: str, new: str) -> None:
                 changed = json.dumps(list(dict.fromkeys(new if one == old else one for one in scopes)))
                 db.run("UPDATE memory_workspace_options SET read_scopes = ? WHERE name = ?", (changed, name))
         events.log(db, "scope_mv", None, {"from": old, "to": new, "items": len(moved)})
+
+
+# --- how long items of scopes are ------------------------------------------------------------------------------------
+
+
+#: How much the length counts in FTS5's bm25 (its constant b).
+B = 0.75
+#: Items of a scope, those stored first, whose average length stands for that of all.
+SAMPLE = 2000
+
+
+def strengths_in_scopes(db: Database, strengths: Mapping[int, float], scopes: Sequence[str]) -> Mapping[int, float]:
+    """The strengths of a word, by rowid, as they would be if the store held nothing but these scopes."""
+    everywhere, here = _average_lengths(db, tuple(scopes))
+    if not strengths or everywhere == here:
+        return strengths
+    before, after = B / everywhere, B / here
+    lengths: dict[int, int] = db.cached("lengths")
+    unknown = [row for row in strengths if row not in lengths]
+    if unknown:
+        db.cached("lengths", len(unknown))
+        lengths.update(dict.fromkeys(unknown, 0))
+        sql = f"SELECT id, sz FROM {FTS}_docsize WHERE id IN (SELECT value FROM json_each(?))"
+        lengths.update((row, sum(decode_varints(size))) for row, size in db.rows(sql, [str(unknown)]))
+    return {
+        row: strength * (1 - B + before * lengths[row]) / (1 - B + after * lengths[row])
+        for row, strength in strengths.items()
+    }
+
+
+def _average_lengths(db: Database, scopes: tuple[str, ...]) -> tuple[float, float]:
+    """The average length in the store, and in these scopes; twice the same when the index does not say."""
+    known = db.cached("averages")
+    if scopes not in known:
+        known[scopes] = (1.0, 1.0)
+        record = db.value(f"SELECT block FROM {FTS}_data WHERE id = 1") if f"{FTS}_docsize" in db.tables else None
+        items, *words = decode_varints(record or b"\0")
+        if items and sum(words):
+            everywhere = sum(words) / items
+            lengths = [
+                sum(decode_varints(size))
+                for scope in scopes
+                for (size,) in db.rows(
+                    f"SELECT sz FROM {FTS}_docsize "
+                    "WHERE id IN (SELECT rowid FROM memory_items WHERE scope = ? LIMIT ?)",
+                    (scope, SAMPLE),
+                )
+            ]
+            known[scopes] = (everywhere, sum(lengths) / len(lengths) if any(lengths) else everywhere)
+    found: tuple[float, float] = known[scopes]
+    return found
+
+
+def decode_varints(data: bytes) -> list[int]:
+    """The numbers in a record of the index: seven bits in a byte, the highest first, the last byte below 128."""
+    if data.isascii():  # a byte below 128 is a number
+        return list(data)
+    out, number = [], 0
+    for byte in data:
+        number = number << 7 | byte & 127
+        if byte < 128:
+            out.append(number)
+            number = 0
+    return out
