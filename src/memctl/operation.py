@@ -4,7 +4,7 @@ The command line (`cli.parser`), the reference docs and the MCP server are proje
 This module imports nothing heavy: it is on the path of every command.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from memctl.annotations import TYPE_CHECKING, Annotated, Any, Literal, args_of, origin_of
 from memctl.names import DEFAULT_SCOPE
@@ -414,7 +414,7 @@ class PlainResult(Result):
     def __init__(
         self,
         data: dict[str, Any],
-        lines: "Sequence[str]" = (),
+        lines: "Iterable[str]" = (),
         exit_code: int = 0,
         *,
         printed: Any = None,

@@ -11,6 +11,10 @@ import stat
 from collections.abc import Sequence
 
 from memctl import errors
+from memctl.annotations import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from typing import IO
 
 #: How often a path is resolved anew when somebody changes it meanwhile; a rename takes microseconds.
 ATTEMPTS = 16
@@ -56,6 +60,15 @@ def read_file(path: str, max_bytes: int, roots: Sequence[str] | None = None) -> 
             return file.readall(), info
     except OSError as exc:
         raise errors.DocumentUnreadable(path=path, reason=exc.strerror or str(exc)) from exc
+
+
+def open_regular(path: str) -> "IO[bytes]":
+    """A regular file to read, which is no link. Raises OSError; never blocks on a pipe that stands there meanwhile."""
+    number = os.open(path, _MODE | _NO_LINK)
+    if not stat.S_ISREG(os.fstat(number).st_mode):
+        os.close(number)
+        raise OSError(0, "it is not a regular file")
+    return open(number, "rb")
 
 
 def too_large(size: int, limit: int) -> str:

@@ -50,6 +50,13 @@ def test_the_status_says_when_the_last_backup_was(filled: list[str]) -> None:
     assert "Last backup:" in ok("status").text
 
 
+@pytest.mark.parametrize("command", [("backup",), ("salvage", STORE)])
+def test_a_name_that_ends_like_a_folder_makes_no_file(filled: list[str], command: tuple[str, ...]) -> None:
+    done = run(*command, "new/")
+    assert (done.code, os.path.lexists("new")) == (1, False)
+    assert b"a name that ends in / is a folder" in done.err
+
+
 def test_a_file_that_is_there_is_kept_unless_force_is_said(filled: list[str]) -> None:
     Path("copy.db").write_text("mine")
     done = run("backup", "copy.db")

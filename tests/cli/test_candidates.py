@@ -66,6 +66,26 @@ def test_what_is_said_again_is_evidence_and_no_item() -> None:
     assert len(stored()) == 1
 
 
+def test_the_same_text_under_another_name_is_no_evidence() -> None:
+    text = f"user: {DECISION}\nassistant: Noted.\n"
+    for name, repeats in (("one", 0), ("two", 0), ("three", 0)):
+        assert ok("capture", "pipe", "--session", name, "--json", stdin=text).json()["repeats"] == repeats
+    (item,) = stored()
+    assert item.provenance.chunk_ids == ["one#1"]
+    assert item.expires_at is not None
+    said_again = text.replace("Noted.", "So it is.")
+    assert ok("capture", "pipe", "--session", "four", "--json", stdin=said_again).json()["repeats"] == 1
+    assert stored()[0].expires_at is None
+
+
+def test_what_a_conversation_says_in_nearly_the_same_words_later_is_one_proposal() -> None:
+    again = "For events we decided to use NATS, because nobody wants to run Kafka."
+    done = talk(DECISION, "Noted.", "Let's look at the tests.", "OK.", again, "OK.")
+    assert (done["candidates"], done["repeats"]) == (1, 1)
+    assert stored()[0].provenance.chunk_ids == ["one#1", "one#3"]
+    assert ok("review", "--json", "--kind", "proposal").json()["counts"] == {"proposal": 1}
+
+
 def test_the_same_conversation_confirms_nothing() -> None:
     talk(DECISION, "Noted.")
     talk(DECISION, "Noted.", "Let's look at the tests.", "OK.", DECISION, "As said.")

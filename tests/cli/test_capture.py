@@ -11,6 +11,8 @@ from typing import Any
 
 import pytest
 
+from memctl.capture.transcript import open_database, open_transcript
+from memctl.paths import open_regular
 from sessions import opencode_database
 from stores import STORE, stored
 from support import golden, ok, run
@@ -121,6 +123,17 @@ def test_a_secret_that_is_divided_among_turns_is_blotted_out_of_each_and_of_what
     assert [part for part in (TOKEN[:20], TOKEN[24:], TOKEN[30:]) if part in shown] == []
 
 
+def test_a_secret_that_is_divided_where_a_part_of_a_session_is_stored_is_blotted_out() -> None:
+    """Every 500 exchanges the store is written to."""
+    said = [f"(Prompt {n} is about herd {n * n} and its meadow.)" for n in range(1100)]
+    said[499], said[500], said[999], said[1000] = TOKEN[:22], TOKEN[22:], TOKEN[:30], TOKEN[30:]
+    Path("t.jsonl").write_text("".join(line("user", text, n) for n, text in enumerate(said)))
+    done = ok("capture", "t.jsonl", "--json").json()
+    assert (done["turns"], done["known"], done["redacted"]) == (1100, 0, 4)
+    held = Path(STORE).read_bytes()
+    assert [part for part in (TOKEN[:20], TOKEN[24:], TOKEN[30:]) if part.encode() in held] == []
+
+
 def test_without_a_path_the_sessions_of_this_project_are_taken_in() -> None:
     home(".claude/projects/x/s-1.jsonl", line("user", "Ours.", 1))
     home(".claude/projects/x/s-1/subagents/agent-1.jsonl", line("user", "A sub-agent's.", 2))
@@ -203,6 +216,9 @@ def test_a_pipe_and_since_and_what_cannot_be_read() -> None:
 def test_what_is_no_file_or_no_database_of_talks_gets_a_clear_answer() -> None:
     os.mkfifo("pipe.jsonl")
     assert "memctl capture pipe" in refused(1, "capture", "pipe.jsonl")
+    for opened in (open_transcript, open_database, open_regular):
+        with pytest.raises(OSError, match="not a regular file"):  # as one that takes a file's place after a look
+            opened(os.path.abspath("pipe.jsonl"))
     with closing(sqlite3.connect("other.db")) as db:
         db.execute("CREATE TABLE t(x)")
     assert "no database with conversations" in refused(1, "capture", "other.db")

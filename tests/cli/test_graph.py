@@ -92,7 +92,8 @@ def test_what_models_may_not_see_is_in_no_graph(made: list[str]) -> None:
 
 
 def test_each_format_is_printed(made: list[str]) -> None:
-    assert ok("graph", "--format", "json").json()["status"] == "ok"
+    assert ok("graph", "--format", "json").json() == ok("graph", "--json").json()
+    assert ok("graph", "--scope", "none", "--format", "json").json()["nodes"] == []
     assert ET.fromstring(ok("graph", "--format", "graphml").text).tag.endswith("graphml")
     assert ok("graph", "--format", "dot").text.startswith("digraph")
     assert ok("graph", "--format", "mermaid").text.startswith("flowchart LR\n")

@@ -140,6 +140,40 @@ def test_no_url_with_a_password_is_kept(url: str) -> None:
     assert not Path(home.db).exists() or b"xyzzy" not in Path(home.db).read_bytes()
 
 
+#: What git, ssh or scp could take for an option or a program.
+ODD_URLS = (
+    "ext::sh -c touch% ran", "--upload-pack=touch ran", "-x", "-oProxyCommand=touch ran:x", "fd::7", "ftp://host/x",
+    "ssh://-oProxyCommand=touch ran/x", "ssh://-oProxyCommand=touch%20ran/x", "ssh://%2DoProxyCommand=touch/x",
+    "ssh://git@-oProxyCommand=touch/x", "ssh://-l@host/x", "ssh:///x", "https://-x/y", "git://-x:1/y", "git@-oX:path",
+    "-git@host:path", "git@host:-oX", "git@host::x", "file://--upload-pack=touch", "file://-oX/path", "ssh://host:x/y",
+    "ssh://a b/y", "ext::sh#refs/heads/memory",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("url", ODD_URLS)
+def test_a_url_that_is_an_option_or_a_program_is_refused(url: str) -> None:
+    home = Home("anna")
+    assert home.run("remote", "add", "team", "--", url).code == 1
+    assert home.json("remote", "list")["total"] == 0
+    home.join(url=str(Path("anna").resolve()))
+    for planted in (url, f"git:{url}"):
+        home.change("UPDATE memctl_remotes SET url = ?", planted)
+        refused = home.run("remote", "sync")
+        assert refused.code == 1
+        assert "cannot use this remote" in refused.notes
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "git@github.com:me/memory.git", "ssh://git@host:22/x.git", "ssh://[::1]:22/x", "https://me@host.example/x.git",
+        "https://me%40work@host/x", "git://10.0.0.1/x", "ssh://host/~me/x#refs/heads/memory", "m-e@my_host:x",
+    ],
+)  # fmt: skip
+def test_a_url_that_git_reaches_is_kept(url: str) -> None:
+    assert Home("anna").join(url=url).json("remote", "list")["remotes"][0]["url"] == url
+
+
 def test_no_program_that_a_repository_names_is_run(scratch: Path) -> None:
     git("init", "--quiet", "work")
     marker = scratch / "ran"
@@ -151,8 +185,8 @@ def test_no_program_that_a_repository_names_is_run(scratch: Path) -> None:
         (hooks / name).write_text(f"#!/bin/sh\ntouch {marker}\n")
         (hooks / name).chmod(0o755)
     home = Home("anna")
-    for url in ("ext::sh -c touch% ran", "--upload-pack=touch ran", "-x", "fd::7", "ftp://host/x"):
-        assert run("remote", "add", "team", url, env=home.env, cwd="work").code == 1
+    for url in ODD_URLS:
+        assert run("remote", "add", "team", "--", url, env=home.env, cwd="work").code == 1
     git("init", "--quiet", "--bare", HUB)
     home.join(url=HUB)
     home.say("We deploy on Fridays.")

@@ -356,7 +356,8 @@ def test_a_password_is_libpqs_and_is_told_to_nobody(fresh: Cluster, monkeypatch:
 
 @given(st.lists(st.sampled_from(
     ["postgresql://", "postgres://", "anna", ":", "@", "host", "/", "memory", "?", "&", "=", "password", "pass%77ord",
-     "sslpassword", "host=h", "sslmode=require", "%3A", "#", ",", ";", " ", "[::1]", "5432", "options=-cx", "xyzzy"]),
+     "sslpassword", "host=h", "sslmode=require", "%3A", "#", ",", ";", " ", "[::1]", "5432", "options=-cx",
+     "hostaddr=::1", "passfile=x", "xyzzy"]),
     max_size=12))  # fmt: skip
 @examples(300)
 def test_no_url_with_a_password_is_kept(words: list[str]) -> None:
@@ -368,7 +369,7 @@ def test_no_url_with_a_password_is_kept(words: list[str]) -> None:
         found = psycopg.conninfo.conninfo_to_dict(url)
     except psycopg.Error:
         return
-    assert not {"password", "sslpassword", "options"} & found.keys()
+    assert not {"password", "sslpassword", "options", "hostaddr", "passfile"} & found.keys()
 
 
 @pytest.mark.parametrize("word", ["pw", "p@w", "p/w:x", "%"])

@@ -1,6 +1,8 @@
 """Signed and encrypted logs: who has no key neither writes what counts nor reads."""
 
+import shutil
 import subprocess
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -8,8 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from homes import SHARED, Home, exchange
-from memctl.remote import segments
+from memctl.remote import merge, sealing, segments
 from memctl.remote.sealing import MARK, RemoteSeal, SealProblem
+from memctl.store.remotes import KnownLog
 from support import examples
 from wire import CoreClient, built
 
@@ -89,6 +92,90 @@ def test_a_signer_does_not_write_on_in_the_log_of_another() -> None:
     assert bert.texts() == [FRIDAY]
     logs = {row["replica"]: row["problem"] for row in bert.json("remote", "verify", "team")["logs"]}
     assert "as those before" in logs[replica]
+
+
+def test_of_what_is_new_in_a_log_the_last_signature_is_checked(monkeypatch: pytest.MonkeyPatch) -> None:
+    anna, bert = signing("anna", "bert")
+    ran: list[str] = []
+    ssh_keygen = sealing._ssh_keygen
+
+    def noted(data: bytes, action: str, *words: str) -> tuple[int, str, str]:
+        ran.append(action)
+        return ssh_keygen(data, action, *words)
+
+    for number in range(9):
+        anna.say(f"Fact number {number} is about topic {number}.")
+        anna.sync()
+    monkeypatch.setattr(sealing, "_ssh_keygen", noted)
+    assert bert.sync()["new"] == 9
+    assert ran == ["find-principals", "verify", "verify"]  # who began the log, and who signed its end
+    ran.clear()
+    assert bert.json("remote", "verify", "team")["status"] == "ok"
+    assert ran == ["verify"]
+
+
+class _FakeSeal(RemoteSeal):
+    """A segment is signed by who is named before its first blank."""
+
+    asked = 0
+
+    def signer(self, _place: str, sealed: bytes, who: str = "") -> str:
+        type(self).asked += 1
+        found = sealed.split()[0].decode()
+        if found == "nobody":
+            raise SealProblem("is not signed")
+        return found if who in ("", found) else ""
+
+    def open(self, sealed: bytes) -> bytes:
+        return sealed.partition(b" ")[2]
+
+
+def _marked(signer: str, _place: str, body: bytes) -> bytes:
+    return f"{signer} ".encode() + body
+
+
+@examples(200)
+@given(st.integers(1, 40), st.lists(st.sampled_from(["bert", "nobody"]), max_size=40), st.booleans(), st.data())
+def test_a_log_counts_as_far_as_the_one_who_began_it_signed_it(
+    mine: int, others: list[str], known: bool, data: st.DataObject
+) -> None:
+    who = ["anna"] * mine + others
+    parts: list[tuple[str, merge.State]] = [(f"{n:032x}", {"gone": {}}) for n in range(len(who))]
+    log, bodies, before = KnownLog("project", "a" * 12, who="anna" * known), {}, ""
+    for number, (signer, part) in enumerate(zip(who, parts, strict=True)):
+        sealed = partial(_marked, signer)
+        ((name, bodies[name]),) = segments.pack(*log[:2], "", number, before, [part], sealed)
+        before = name.hash
+    broken = data.draw(st.none() | st.integers(0, len(who) - 1))
+    if broken is not None:
+        bodies[[*bodies][broken]] += b"x"
+    seen, problem, _FakeSeal.asked = [], "", 0
+    try:
+        for name, segment in segments.read_log([*bodies], log, bodies.__getitem__, _FakeSeal(signers="file")):
+            seen.append((name.last, segment.who))
+    except segments.SegmentProblem as exc:
+        problem = str(exc)
+    good = min(mine, len(who) if broken is None else broken)
+    assert seen == [(number + 1, "anna") for number in range(good)]
+    assert problem.startswith(f"segment {good + 1} ") if good < len(who) else not problem
+    assert _FakeSeal.asked <= 4 + len(who).bit_length()
+
+
+def test_a_copy_of_a_store_that_signs_reads_what_the_store_said() -> None:
+    anna, bert = signing("anna", "bert")
+    anna.say(FRIDAY)
+    exchange(anna, bert)
+    anna.ok("backup", "backup.db")
+    anna.say(JSON)
+    anna.sync()
+    twin = Home("twin")
+    shutil.copy("backup.db", twin.db)
+    twin.say("Said by the copy.")
+    assert twin.sync()["became"]
+    assert twin.sync()["problems"] == {}
+    exchange(anna, twin)
+    assert anna.texts() == twin.texts()
+    assert len(twin.texts()) == 3
 
 
 @pytest.mark.parametrize("change", ["flip", "strip", "move", "head"])
@@ -229,10 +316,9 @@ def test_a_model_is_not_told_where_keys_are() -> None:
 def test_whatever_a_sealed_segment_is_it_is_opened_or_a_problem(data: bytes, marked: bool) -> None:
     sealed, problem = MARK + data if marked else data, ""
     try:
-        body, signer = RemoteSeal().open("here", sealed)
+        body = RemoteSeal().open(sealed)
     except SealProblem as exc:
         problem = str(exc)
     else:
-        assert signer == ""
         assert sealed.endswith(body)
     assert marked or not problem

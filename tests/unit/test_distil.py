@@ -1,12 +1,15 @@
 """What is found worth keeping in conversations: 34 of them, each candidate judged by hand, and any text at all."""
 
 import json
+import re
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from memctl.capture import cues
 from memctl.capture.distil import TYPES, WorthKeeping, distil
 from memctl.capture.record import Exchange
 from memctl.capture.turns import Command, Turn
@@ -110,3 +113,33 @@ def test_of_too_much_what_a_person_said_last_is_proposed() -> None:
         said += [f"We decided to use tool{n} for job{n}.", f"Noted: src/part{n}.py holds the settings of tool{n}."]
     texts = [one.text for one in found(*said)]
     assert texts == [f"We decided to use tool{n} for job{n}." for n in range(50, 150)]
+
+
+CUES = {name: cue for name, cue in vars(cues).items() if isinstance(cue, cues.Cue)}
+#: Letters that are the same as others where case does not count.
+ODD = str.maketrans("isk", "\u0130\u017f\u212a")
+
+
+@pytest.mark.parametrize("name", CUES)
+def test_a_cue_finds_what_its_forms_find(name: str) -> None:
+    """A form is tried only where one of its words stands; nothing may be lost by it."""
+    forms = [re.compile(form, re.IGNORECASE) for _, form in CUES[name].forms]
+    assert all(all(words) for words, _ in CUES[name].forms)
+
+    @settings(max_examples=20, database=None, suppress_health_check=list(HealthCheck))
+    @given(st.sampled_from(forms).flatmap(st.from_regex), st.sampled_from([str, str.upper, str.title, str.swapcase]))
+    def holds(text: str, case: Callable[[str], str]) -> None:
+        for said in (text, case(text), text.translate(ODD), text.replace("i", "\u0131")):
+            assert CUES[name].search(said) == any(form.search(said) for form in forms)
+
+    holds()
+
+
+@pytest.mark.parametrize("name", CUES)
+def test_a_cue_finds_in_conversations_what_its_forms_find(name: str) -> None:
+    forms = [re.compile(form, re.IGNORECASE) for _, form in CUES[name].forms]
+    said = {turn.text for exchanges in SESSIONS.values() for one in exchanges for turn in one[1:] if turn}
+    lines = {line for text in said for line in (text, *text.splitlines(), *re.split(r"(?<=[.!?])\s", text))}
+    found = {line for line in lines if CUES[name].search(line)}
+    assert found
+    assert found == {line for line in lines if any(form.search(line) for form in forms)}

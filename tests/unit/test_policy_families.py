@@ -14,6 +14,7 @@ from memctl import errors
 from memctl.item_policy import JudgedDocument
 from memctl.policy import RULES, MemoryPolicy
 from memctl.policy.decisions import MOST_FINDINGS
+from memctl.policy.prefilter import Candidates, Prefilter
 from memctl.policy.rules_secrets import AN, RECENT
 from memctl.text.chunking import chunk
 from memctl.types import MemoryProposal
@@ -230,6 +231,23 @@ def test_cost_is_linear_in_what_is_found(name: str) -> None:
         if least_large < 8 * max(0.01, least_small):
             return
     pytest.fail(f"{least_small:.3f} s, and {least_large:.3f} s for four times as much")
+
+
+def test_a_list_of_tokens_is_read_a_few_times_at_most(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where each piece ends in a token, which may go on, only the end of that token is looked for."""
+    dice = random.Random(7)
+    letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+    text = "".join(f"token: ghp_{''.join(dice.choices(letters, k=36))}\n" for _ in range(600))
+    read: list[int] = []
+    candidates = Prefilter.candidates
+
+    def counted(prefilter: Prefilter, piece: str) -> Candidates:
+        read.append(len(piece))
+        return candidates(prefilter, piece)
+
+    monkeypatch.setattr(Prefilter, "candidates", counted)
+    assert len({finding.start for finding in POLICY.findings(text, document=False)}) >= 600
+    assert sum(read) < 5 * len(text)
 
 
 def test_a_document_with_far_too_many_findings_is_withheld_and_says_so() -> None:

@@ -178,8 +178,9 @@ def test_lines_that_are_none_cost_nothing_else(name: str) -> None:
 @pytest.mark.parametrize("name", ["claude.jsonl", "codex.jsonl", "gemini.jsonl", "qwen.jsonl", "copilot.jsonl"])
 @pytest.mark.parametrize(
     "before",
-    [b'{"type": "user", "mess\n' * 60, b"\n" * 60, b"{}\n" * 60, b'{"$set": 5}\n', b'{"a": "%s"}\n' % (b"x" * 2**21)],
-    ids=["broken", "blank", "unknown", "another client's", "longer than what is looked at"],
+    [b'{"type": "user", "mess\n' * 60, b"\n" * 60, b"{}\n" * 60, b'{"$set": 5}\n', b'{"a": "%s"}\n' % (b"x" * 2**21),
+     b'{"role": "tool", "content": "x"}\n' * 60, b'{"a": "%s"}\n' % (b"x" * 2**15) * 40],
+    ids=["broken", "blank", "unknown", "another client's", "longer than what is looked at", "of any program", "junk"],
 )  # fmt: skip
 def test_whose_lines_they_are_may_show_late(name: str, before: bytes) -> None:
     whole = (SAMPLES / name).read_bytes()

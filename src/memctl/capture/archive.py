@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 
 from memctl.annotations import TYPE_CHECKING
+from memctl.paths import open_regular
 from memctl.store import transcripts
 
 if TYPE_CHECKING:
@@ -67,7 +68,7 @@ def _copy(path: str, target: str) -> None:
             if path.endswith(".db"):
                 transcripts.copy_database(path, part)
             else:
-                with open(path, "rb") as data:
+                with open_regular(path) as data:
                     shutil.copyfileobj(data, copy)
         os.replace(part, target)
     finally:

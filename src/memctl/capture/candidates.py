@@ -33,10 +33,16 @@ _MOST_EVIDENCE = 20
 
 
 class Compared(NamedTuple):
-    """A statement that a conversation proposes: the exchange that it stands in, who said it, and what is like it."""
+    """A statement that a conversation proposes.
+
+    origin   what the exchange that it stands in is known by; `timed` whether the client says when that was
+    by       who said it
+    similar  statements that it nearly repeats or contradicts
+    """
 
     item: MemoryItem
     origin: str
+    timed: bool
     by: str
     similar: "list[Similar]"
 
@@ -55,7 +61,7 @@ def gather_candidates(
                 continue
             exchange = exchanges[one.exchange]
             item = _item(one, exchange, session_id, scope)
-            found.append(Compared(item, exchange.origin, one.by, find_similar(db, item)))
+            found.append(Compared(item, exchange.origin, bool(exchange.first.time), one.by, find_similar(db, item)))
     return found
 
 
@@ -73,13 +79,18 @@ def keep_candidates(
     repeats, said = 0, list[str]()
     with db.atomic():
         for one in found:
+            source = one.item.provenance
             if number := numbers.get(one.origin, 0):
-                source = one.item.provenance
                 source.chunk_ids = [f"{session_id}#{number}", *source.chunk_ids]
             same = next((known.id for known in one.similar if known.is_repeat), "")
             if same:
                 said.append(same)
-                repeats += _add_evidence(db, same, one.item, session_id, keep=one.by == "user")
+                repeats += _add_evidence(db, same, one, session_id)
+                continue
+            before = next((old.provenance for old in new if replacing.compare(one.item.content, old.content)), None)
+            if before is not None:  # the conversation itself says it again
+                before.chunk_ids = list(dict.fromkeys([*before.chunk_ids, *source.chunk_ids]))[:_MOST_EVIDENCE]
+                repeats += 1
                 continue
             new.append(one.item)
             contradicted[one.item.id] = [(known.id, known.why) for known in one.similar]
@@ -106,22 +117,23 @@ def _item(one: WorthKeeping, exchange: Exchange, session_id: str, scope: str) ->
     return item
 
 
-def _add_evidence(db: Database, known_id: str, new: MemoryItem, session_id: str, *, keep: bool) -> bool:
-    """Name the turn of a repeat in the statement that it repeats.
+def _add_evidence(db: Database, known_id: str, one: Compared, session_id: str) -> bool:
+    """Name the turn of a repeat in the statement that it repeats, unless it is a copy of a turn that is named there.
 
-    keep  whether one that another conversation says stays for good: a person said it, no model that may have read it
+    One that a person says in another conversation stays for good; a model may have read it.
     """
-    known = items.get(db, known_id)
+    known, new = items.get(db, known_id), one.item
     if known is None or known.id in protected_items(db, [known]) or usefulness.was_told(db, known_id, session_id):
         return False
     source = known.provenance
     turns = [one for one in new.provenance.chunk_ids if "#" in one and one not in source.chunk_ids]
-    if not turns or sum("#" in one for one in source.chunk_ids) >= _MOST_EVIDENCE:
+    there = [one for one in source.chunk_ids if "#" in one]
+    if not turns or len(there) >= _MOST_EVIDENCE or transcripts.is_copy(db, turns[0], there, timed=one.timed):
         return False
     source.chunk_ids = [*source.chunk_ids, *turns]
     changes: dict[str, object] = {"provenance": source.to_dict()}
     captured = source.source_id.startswith(source_trust.CAPTURED)
-    if keep and captured and source.source_id != new.provenance.source_id:
+    if one.by == "user" and captured and source.source_id != new.provenance.source_id:
         changes["expires_at"] = None
     items.update(db, known.id, changes, "capture", compact=True)
     return True

@@ -5,6 +5,54 @@ English, German, French, Spanish, Italian, Portuguese, Chinese and Japanese. Wha
 """
 
 import re
+from functools import cache
+
+#: Letters that match i and s where case does not count, and that `lower` leaves as they are or makes two of.
+_FOLDED = str.maketrans("\u0130\u0131\u017f", "iis")
+
+
+class Cue:
+    """Forms, of which a text may have one.
+
+    A form is a regular expression in which `<a|b>` stands for one of these words. It is not looked for in a text that
+    has none of its words: that is a hundred times cheaper. So each way through a form leads through such words.
+
+    forms  their words, and the expression
+    """
+
+    __slots__ = ("forms",)
+
+    def __init__(self, *forms: str) -> None:
+        self.forms = [
+            (tuple("|".join(re.findall("<(.*?)>", form)).split("|")), re.sub("<(.*?)>", _group, form)) for form in forms
+        ]
+
+    def anywhere(self, *others: "Cue") -> "Cue":
+        """Any form of these, also where no sentence begins."""
+        every = Cue()
+        for one in (self, *others):
+            every.forms += [(words, re.sub(r"(?<!\[)\^", "", form)) for words, form in one.forms]
+        return every
+
+    def search(self, text: str) -> bool:
+        """Whether a text has one."""
+        low = (text if text.isascii() else text.translate(_FOLDED)).lower()
+        for words, form in self.forms:
+            for word in words:  # no generator: this is asked of every sentence
+                if word in low:
+                    if _compiled(form).search(text):
+                        return True
+                    break
+        return False
+
+
+def _group(words: "re.Match[str]") -> str:
+    return f"(?:{'|'.join(map(re.escape, words[1].split('|')))})"
+
+
+@cache
+def _compiled(form: str) -> "re.Pattern[str]":
+    return re.compile(form, re.IGNORECASE)
 
 
 def _of(*forms: str) -> "re.Pattern[str]":
@@ -25,24 +73,28 @@ DOUBT = _of(
     r"\b(?:peut-être|pourrait|pourrions|si on|quizás?|tal vez|podríamos|forse|potremmo|talvez)\b",
     r"也许|可能|如果|かもしれ|もし",
 )
-DECISION = _of(
-    r"\b(?:we|i)(?:'ve| have)? (?:decided?|chosen|agreed|settled|opted)\b|\bdecision\s*:|\bit(?:'s| is) decided\b|(?:^|[.!] )(?:so |then )?\S+(?: \S+)? it is[.!]?$",
-    r"\blet'?s (?:go with|use|keep|stick (?:with|to)|take|drop|switch to|move to|stay (?:with|on)|not use|adopt|settle on)\b",
-    r"\bwe (?:dropped|switched|replaced|moved to|chose|picked)\b",
-    r"\bwe(?:'ll| will| now|'re going to| are going to)? (?:use|go with|go for|switch to|keep|drop|return|take|adopt|stay (?:with|on)|stick (?:with|to)|"
-    r"stop using|no longer use|don'?t use|do not use|standardi[sz]e on|move to|migrate to|pick|choose)\b",
-    r"^(?:from now on|going forward|as of (?:now|today))\b",
-    r"\bwir (?:haben (?:uns )?(?:entschieden|beschlossen|festgelegt|dafür)|nehmen|verwenden|nutzen|benutzen|setzen auf|"
-    r"bleiben (?:bei|auf)|wechseln (?:zu|auf)|steigen (?:auf|um)|behalten)\b|^entscheidung\s*:|^(?:ab (?:jetzt|sofort|heute)|künftig)\b",
-    r"\b(?:on|nous) (?:prend|prenons|utilise|utilisons|garde|gardons|part sur|partons sur|passe à|passons à|reste sur)\b|"
-    r"\b(?:avons|a) décidé\b|^décision\s*:|^(?:désormais|à partir de maintenant|dorénavant)\b",
-    r"\b(?:hemos|se ha) decidido\b|\bvamos a (?:usar|utilizar|quedarnos)\b|^(?:usamos|usaremos|nos quedamos)\b|^a partir de ahora\b",
-    r"\babbiamo deciso\b|^(?:usiamo|useremo|d'ora in poi)\b|\bdecidimos\b|^(?:vamos usar|usaremos|a partir de agora)\b",
-    r"(?:我们|咱们)?(?:决定|决定了|改用|选用|采用)|以后(?:都|一律)|(?:ことにし|ことにする|に決め|を採用|今後は)",
+DECISION = Cue(
+    r"\b(?:we|i)(?:'ve| have)? <decide|decided|chosen|agreed|settled|opted>\b",
+    r"\b<decision>\s*:|\b<it's decided|it is decided>\b",
+    r"(?:^|[.!] )(?:so |then )?\S+(?: \S+)?< it is>[.!]?$",
+    r"\b<let's |lets >(?:go with|use|keep|stick (?:with|to)|take|drop|switch to|move to|stay (?:with|on)|not use|adopt|settle on)\b",
+    r"\b<we dropped|we switched|we replaced|we moved to|we chose|we picked>\b",
+    r"\bwe(?:'ll| will| now|'re going to| are going to)?< use| go with| go for| switch to| keep| drop| return| take| adopt| stay with"
+    r"| stay on| stick with| stick to| stop using| no longer use| don't use| dont use| do not use| standardise on| standardize on"
+    r"| move to| migrate to| pick| choose>\b",
+    r"^<from now on|going forward|as of now|as of today>\b",
+    r"\b<wir haben >(?:uns )?(?:entschieden|beschlossen|festgelegt|dafür)\b",
+    r"\b<wir nehmen|wir verwenden|wir nutzen|wir benutzen|wir setzen auf|wir bleiben bei|wir bleiben auf|wir wechseln zu|"
+    r"wir wechseln auf|wir steigen auf|wir steigen um|wir behalten>\b|^<entscheidung>\s*:|^<ab jetzt|ab sofort|ab heute|künftig>\b",
+    r"\b<on |nous >(?:prend|prenons|utilise|utilisons|garde|gardons|part sur|partons sur|passe à|passons à|reste sur)\b",
+    r"\b<avons décidé|a décidé>\b|^<décision>\s*:|^<désormais|à partir de maintenant|dorénavant>\b",
+    r"\b<hemos decidido|se ha decidido|vamos a usar|vamos a utilizar|vamos a quedarnos>\b|^<usamos|usaremos|nos quedamos|a partir de ahora>\b",
+    r"\b<abbiamo deciso|decidimos>\b|^<usiamo|useremo|d'ora in poi|vamos usar|a partir de agora>\b",
+    r"<决定|改用|选用|采用|以后都|以后一律|ことにし|ことにする|に決め|を採用|今後は>",
 )
 #: The answer to a question, with its reason: "ok: Apache-2.0, since legal wants it".
-CHOICE = _of(
-    r"^(?:ok(?:ay)?|yes|then|alright|ja|gut|oui|bon|vale)\b[\s,:]+[^?]{3,200}\b(?:because|since|as|weil|da|parce que|car|"
+CHOICE = Cue(
+    r"^<ok|okay|yes|then|alright|ja|gut|oui|bon|vale>\b[\s,:]+[^?]{3,200}\b(?:because|since|as|weil|da|parce que|car|"
     r"porque|perché)\b",
 )
 #: A question that a decision answers, beyond what stands in a session alone ("do we have this elsewhere?").
@@ -54,27 +106,33 @@ OPEN = _of(
 ORDER = _of(
     r"\b(?:for now only|just this once|this time|for this (?:one|test|commit))\b|\blet'?s (?:use|keep|take) (?:this|that|it)\b"
 )
-PREFERENCE = _of(
-    r"\b(?:please )?(?:never|always)\b(?!\s+(?:mind|the same|been|was|were|fails?|happens?))[^?]{4,}|\b(?:must|should|shall) (?:never|always|not|be|use|(?:only )?come)\b|\bshould have (?:no|a|an|at)\b",
-    r"\bi(?:'d)? (?:prefer|rather|want you to|like you to|don'?t want you to|hate it when)\b",
-    r"\b(?:remember|keep in mind|note|bear in mind)\b(?: for next time| for later)?[\s:,]+(?:that |to )?\S",
-    r"^(?:please )?(?:don'?t|do not) (?:ever|use|add|commit|write|touch|push|change)\b",
-    r"^(?:bitte )?(?:nie(?:mals)?|immer)\b|\bmerk(?:e)? dir\b|\bich (?:will|möchte|bevorzuge)\b|\bbitte (?:nie|immer|keine?)\b|"
-    r"\b(?:dürfen|darf) (?:nie|niemals|nicht|keine?)\b|\bmüssen immer\b",
-    r"\bje (?:préfère|veux que|voudrais que)\b|^(?:toujours|jamais|ne jamais)\b|\b(?:souviens-toi|retiens)\b|\bil faut toujours\b",
-    r"\b(?:prefiero|quiero que|recuerda que|siempre|nunca)\b|\b(?:preferisco|ricorda che|prefiro|lembra)\b",
-    r"请(?:记住|不要|始终|总是|务必)|记住|不要再|必须|覚えて|必ず|絶対に",
+PREFERENCE = Cue(
+    r"\b(?:please )?<never|always>\b(?!\s+(?:mind|the same|been|was|were|fails?|happens?))[^?]{4,}",
+    r"\b<must|should|shall> (?:never|always|not|be|use|(?:only )?come)\b|\b<should have> (?:no|a|an|at)\b",
+    r"\bi(?:'d)? <prefer|rather|want you to|like you to|don't want you to|dont want you to|hate it when>\b",
+    r"\b<remember|keep in mind|note|bear in mind>\b(?: for next time| for later)?[\s:,]+(?:that |to )?\S",
+    r"^(?:please )?<don't|dont|do not> (?:ever|use|add|commit|write|touch|push|change)\b",
+    r"^(?:bitte )?<nie|niemals|immer>\b",
+    r"\b<merk dir|merke dir|ich will|ich möchte|ich bevorzuge|bitte nie|bitte immer|bitte kein|bitte keine>\b",
+    r"\b<dürfen|darf> (?:nie|niemals|nicht|keine?)\b|\b<müssen immer>\b",
+    r"\b<je préfère|je veux que|je voudrais que>\b|^<toujours|jamais|ne jamais>\b|\b<souviens-toi|retiens|il faut toujours>\b",
+    r"\b<prefiero|quiero que|recuerda que|siempre|nunca|preferisco|ricorda che|prefiro|lembra>\b",
+    r"<请记住|请不要|请始终|请总是|请务必|记住|不要再|必须|覚えて|必ず|絶対に>",
 )
-TASK = _of(
-    r"\b(?:to-?do|fixme)\b\s*(?:comment)?\s*[:\s]|\bstill (?:have|has|need|needs|to) (?:to )?\w|\bstill (?:open|missing|left)\b|"
-    r"\b(?:is|are|was|were) left (?:to|for)\b|\bremains? to (?:be )?\w|\bon (?:the|our|my) (?:list|backlog)\b",
-    r"^(?:next|later|open|remaining|follow-?up)(?: step| task)?s?\s*:",
-    r"\bneeds? to be (?:done|fixed|migrated|removed|added|replaced|idempotent|cleaned)\b|\bbefore the (?:launch|release|deadline)\b|"
-    r"\b(?:add|put) (?:a|it|this|that) (?:to-?do|on the list)\b|\bwe should (?:also |still )?(?:have|add|fix|remove|migrate|write|document)\b",
-    r"\b(?:offen|fehlt|fehlen|bleibt|steht) (?:ist |sind )?noch\b|\bmüss(?:en|t) (?:wir )?noch\b|\bnoch (?:zu tun|offen)\b|\bmuss noch\b|"
-    r"\bfehl(?:t|en) noch\b",
-    r"\bil reste (?:à|encore)\b|\brestent? à\b|\breste à\b|\b(?:queda|falta)n? (?:por|todavía)\b|\bresta da\b|\bfalta (?:ainda )?\w+ar\b",
-    r"待办|还(?:需要|要|没有|得)|稍后再|残っている|後で",
+TASK = Cue(
+    r"\b<todo|to-do|fixme>\b\s*(?:comment)?\s*[:\s]",
+    r"\b<still >(?:(?:have|has|need|needs|to) (?:to )?\w|(?:open|missing|left)\b)",
+    r"\b(?:is|are|was|were) <left to|left for>\b|\b<remain to |remains to >(?:be )?\w|\bon (?:the|our|my) <list|backlog>\b",
+    r"^<next|later|open|remaining|followup|follow-up>(?: step| task)?s?\s*:",
+    r"\bneeds?< to be >(?:done|fixed|migrated|removed|added|replaced|idempotent|cleaned)\b",
+    r"\b<before the launch|before the release|before the deadline>\b",
+    r"\b(?:add|put) (?:a|it|this|that) <todo|to-do|on the list>\b",
+    r"\b<we should >(?:also |still )?(?:have|add|fix|remove|migrate|write|document)\b",
+    r"\b(?:offen|fehlt|fehlen|bleibt|steht) (?:ist |sind )?<noch>\b|\bmüss(?:en|t) (?:wir )?<noch>\b|\b<noch zu tun|noch offen|muss noch|"
+    r"fehlt noch|fehlen noch>\b",
+    r"\b<il reste> (?:à|encore)\b|\b<resten à|restent à|reste à>\b|\b<queda|falta>n? (?:por|todavía)\b|\b<resta da>\b|"
+    r"\b<falta >(?:ainda )?\w+ar\b",
+    r"<待办|还需要|还要|还没有|还得|稍后再|残っている|後で>",
 )
 #: A sentence that begins so speaks of the one before it.
 REFERS = _of(
@@ -94,36 +152,34 @@ WHY = _of(
     r"loads|drops?|is parsed|all of them use)\b|, so\b|\b(?:weil|da|fehlt|ursache|eingetragen)\b|\b(?:parce que|car|à cause)\b|porque|perché|"
     r"因为|没有|原因|ため",
 )
-FIXED = _of(
-    r"\b(?:i|we)(?:'ve| have)? (?:also )?(?:changed|fixed|replaced|moved|added|set|made|updated|removed|pinned|switched|wrapped|capped|"
-    r"raised|lowered|put|rewrote|reverted|disabled|enabled|split|restarted)\b|\bthe (?:fix|solution) (?:is|was)\b|\bfixed by\b|"
-    r"^(?:install|run|set|use|add|build|pass|upgrade|downgrade)\b[^.]{0,40}`",
-    r"\bich (?:habe|hab)\b[^.]{3,}\b(?:ge\w+|ergänzt|ersetzt|entfernt|verschoben|korrigiert|behoben)\b|\b(?:dann )?muss\b[^.]{3,}\bwerden\b",
-    r"\bj'ai (?:ajouté|remplacé|corrigé|changé|mis|supprimé|déplacé)\b|\bhe (?:añadido|cambiado|corregido|reemplazado)\b|"
-    r"\bho (?:aggiunto|cambiato|corretto|sostituito)\b|\b(?:adicionei|corrigi|troquei|mudei)\b",
-    r"(?:我|已经|已)[^。]{0,30}(?:改用|改为|修复|修改|添加|替换|删除)|(?:修正|変更|追加|置き換え)(?:し|を)",
+FIXED = Cue(
+    r"\b(?:i|we)(?:'ve| have)? (?:also )?<changed|fixed|replaced|moved|added|set|made|updated|removed|pinned|switched|wrapped|capped|"
+    r"raised|lowered|put|rewrote|reverted|disabled|enabled|split|restarted>\b",
+    r"\b<the fix is|the fix was|the solution is|the solution was|fixed by>\b",
+    r"^(?:install|run|set|use|add|build|pass|upgrade|downgrade)\b[^.]{0,40}<`>",
+    r"\b<ich hab>e?\b[^.]{3,}\b(?:ge\w+|ergänzt|ersetzt|entfernt|verschoben|korrigiert|behoben)\b|\b(?:dann )?<muss>\b[^.]{3,}\bwerden\b",
+    r"\b<j'ai >(?:ajouté|remplacé|corrigé|changé|mis|supprimé|déplacé)\b|\b<he >(?:añadido|cambiado|corregido|reemplazado)\b",
+    r"\b<ho >(?:aggiunto|cambiato|corretto|sostituito)\b|\b<adicionei|corrigi|troquei|mudei>\b",
+    r"(?:我|已经|已)[^。]{0,30}<改用|改为|修复|修改|添加|替换|删除>|<修正|変更|追加|置き換え>(?:し|を)",
 )
 #: What follows shows that it holds.
 HOLDS = _of(
     r"\b(?:works|working|worked|fixed|solved|nice|great|thanks|thank you|perfect|awesome|done)\b|\b(?:geht|läuft|klappt|danke|super)\b|"
     r"\b(?:ça marche|merci|parfait|funciona|gracias|funziona|grazie|obrigado)\b|谢谢|好了|可以了|ありがとう|動きました"
 )
-_PATH = r"`?\b[\w.-]+(?:/[\w.-]+)+`?|`?\b[\w-]+\.(?:py|ts|tsx|js|jsx|go|rs|java|rb|php|c|h|cpp|cs|sql|toml|ya?ml|json|sh|kt|swift|md)\b`?"
+_PATH = (
+    r"(?:`?\b[\w.-]+(?:</>[\w.-]+)+`?|`?\b[\w-]+<.py|.ts|.tsx|.js|.jsx|.go|.rs|.java|.rb|.php|.c|.h|.cpp|.cs|.sql|.toml|.yml|.yaml|.json|"
+    r".sh|.kt|.swift|.md>\b`?)"
+)
 _DOES = (
     r"(?:now )?(?:only )?(?:holds?|contains?|has|reads?|writes?|defines?|implements?|handles?|maps?|keeps?|parses?|lists?|loads?|"
     r"polls?|checks?|builds?|is where|is the|enthält|liest|definiert|prüft|contient|lit|définit|contiene|define|contém)"
 )
-FILE = re.compile(rf"(?:{_PATH}) {_DOES}\b|\b(?:in|to) (?:{_PATH}),? (?:that|which) {_DOES}\b", re.IGNORECASE)
-
-
-def _anywhere(*cues: "re.Pattern[str]") -> "re.Pattern[str]":
-    """Any of these, also where no sentence begins."""
-    return re.compile("|".join(re.sub(r"(?<!\[)\^", "", one.pattern) for one in cues), re.IGNORECASE)
-
+FILE = Cue(rf"{_PATH} {_DOES}\b", rf"\b(?:in|to) {_PATH},? (?:that|which) {_DOES}\b")
 
 #: A turn without any of these is passed over.
-PROMPT = _anywhere(DECISION, CHOICE, PREFERENCE, TASK)
-ANSWER = _anywhere(TASK, FIXED, FILE)
+PROMPT = DECISION.anywhere(CHOICE, PREFERENCE, TASK)
+ANSWER = TASK.anywhere(FIXED, FILE)
 
 #: Commands that say what they are for; the first that fits counts.
 PURPOSES = (

@@ -60,43 +60,60 @@ def distil(exchanges: Sequence[Exchange]) -> list[WorthKeeping]:
 
     Of more than `_MOST_AT_ONCE` those of a person go before those of an assistant, and the newest before older ones.
     """
-    found: list[WorthKeeping] = []
-    questions = [""]
+    found = _Found()
+    asked_before = [""] * _QUESTION_BEFORE
     commands: dict[str, WorthKeeping] = {}
     for number, one in enumerate(exchanges):
         if one.asked is not None:
-            for kind, text, asked in _of_prompt(one.asked, questions[-_QUESTION_BEFORE:]):
-                _add(found, WorthKeeping(kind, text, number, "user", asked))
-            questions.append(_question(one.asked.text))
+            for kind, text, asked in _of_prompt(one.asked, asked_before):
+                found.add(WorthKeeping(kind, text, number, "user", asked))
+            asked_before = [*asked_before[1:], one.asked.text]
         if one.answered is not None:
-            worked = _worked(exchanges[number : number + 2])
-            told = {old.kind for old in found if old.exchange == number}
-            for kind, text in _of_answer(one.answered, worked=worked):
+            told = found.kinds_of(number)
+            for kind, text in _of_answer(one.answered, exchanges[number : number + 2]):
                 if kind != "task" or kind not in told:  # else it repeats what the prompt says
-                    _add(found, WorthKeeping(kind, text, number, "assistant"))
+                    found.add(WorthKeeping(kind, text, number, "assistant"))
             for purpose, line in _commands(one.answered.commands):
                 commands[purpose] = WorthKeeping("command", line, number, "assistant")
-    best = sorted([*found, *commands.values()], key=lambda one: (one.by == "user", one.exchange))[-_MOST_AT_ONCE:]
+    best = sorted([*found.all, *commands.values()], key=lambda one: (one.by == "user", one.exchange))[-_MOST_AT_ONCE:]
     return sorted(best, key=lambda one: one.exchange)
 
 
-def _add(found: list[WorthKeeping], new: WorthKeeping) -> None:
-    """Take a candidate, unless it says next to nothing, the session has said it already, or its exchange has enough."""
-    new = new._replace(text=new.text.rstrip("; "))
-    words, beside = _words(new.text), 0
-    if len(words) < _LEAST_WORDS:
-        return
-    for at, old in enumerate(found):
-        if old.text in new.text:  # it says more
-            found[at] = new
+class _Found:
+    """The candidates of a conversation so far."""
+
+    def __init__(self) -> None:
+        self.all: list[WorthKeeping] = []
+        self._texts: list[str] = []
+        self._near: list[int] = []  # where those of this exchange and the one before stand
+
+    def kinds_of(self, exchange: int) -> set[Kind]:
+        """The kinds of those of the newest exchange."""
+        return {self.all[at].kind for at in self._near if self.all[at].exchange == exchange}
+
+    def add(self, new: WorthKeeping) -> None:
+        """Take one, unless it says next to nothing, the session has said it already, or its exchange has enough."""
+        new = new._replace(text=new.text.rstrip("; "))
+        words, beside = _words(new.text), 0
+        if len(words) < _LEAST_WORDS:
             return
-        if new.exchange - old.exchange <= 1:
-            beside += new.exchange == old.exchange
-            there = _words(old.text)
-            if len(words & there) >= _ALIKE * max(1, min(len(words), len(there))):
+        self._near = [at for at in self._near if new.exchange - self.all[at].exchange <= 1]
+        says_more = any(map(new.text.__contains__, self._texts))
+        for at in range(len(self.all)) if says_more else self._near:
+            old = self.all[at]
+            if old.text in new.text:
+                self.all[at], self._texts[at] = new, new.text
+                self._near = sorted({*self._near, at})
                 return
-    if beside < _MOST_OF_EXCHANGE:
-        found.append(new)
+            if new.exchange - old.exchange <= 1:
+                beside += new.exchange == old.exchange
+                there = _words(old.text)
+                if len(words & there) >= _ALIKE * max(1, min(len(words), len(there))):
+                    return
+        if beside < _MOST_OF_EXCHANGE:
+            self._near.append(len(self.all))
+            self.all.append(new)
+            self._texts.append(new.text)
 
 
 def _words(text: str) -> frozenset[str]:
@@ -106,32 +123,44 @@ def _words(text: str) -> frozenset[str]:
 # --- what a person says -----------------------------------------------------------------------------------------------
 
 
-def _of_prompt(turn: Turn, questions: Sequence[str]) -> Iterator[tuple[Kind, str, str]]:
-    """Decisions, preferences and tasks in a prompt, with what they answer; `questions`: what was asked before."""
+def _of_prompt(turn: Turn, asked_before: Sequence[str]) -> Iterator[tuple[Kind, str, str]]:
+    """Decisions, preferences and tasks in a prompt, with what they answer; `asked_before`: the prompts before it."""
     text = _QUOTED.sub("", turn.text[:_LOOKED_AT])
     if not cues.PROMPT.search(text):
         return
-    before = ""
+    before, question = "", _question(asked_before[-1])
     for sentence in _sentences(text):
         said = bare = cues.NODS.sub("", sentence).strip()
         if cues.REFERS.search(said) or len(_words(said)) < _LEAST_WORDS:
             said = f"{before} {said}".strip()
         before = bare
-        if _asks(sentence) or cues.DOUBT.search(sentence):
+        kind = _kind_of(said, sentence)
+        if not kind or _asks(sentence) or cues.DOUBT.search(sentence):
             continue
-        if cues.TASK.search(said):
-            yield "task", said, ""
-        elif cues.DECISION.search(said) and not cues.ORDER.search(said):
-            yield "decision", said, questions[-1] if cues.OPEN.search(questions[-1]) else ""
-        elif cues.PREFERENCE.search(said):
-            yield "preference", said, ""
-        elif cues.CHOICE.search(sentence) and any(questions):
-            asked = next(filter(None, reversed(questions)))
-            yield "decision", f"{said} (asked: {asked})", asked
+        if kind == "choice":
+            asked = next(filter(None, map(_question, reversed(asked_before))), "")
+            if asked:
+                yield "decision", f"{said} (asked: {asked})", asked
+        else:
+            yield kind, said, question if kind == "decision" and cues.OPEN.search(question) else ""
+            question = "" if kind == "decision" else question  # the next one answers another question
+
+
+def _kind_of(said: str, sentence: str) -> "Kind | Literal['choice', '']":
+    """What a sentence of a person says, without what does not count before it, and as it stands; "" for nothing."""
+    if cues.TASK.search(said):
+        return "task"
+    if cues.DECISION.search(said) and not cues.ORDER.search(said):
+        return "decision"
+    if cues.PREFERENCE.search(said):
+        return "preference"
+    return "choice" if cues.CHOICE.search(sentence) else ""
 
 
 def _question(text: str) -> str:
     """The last question of a prompt; "" for none."""
+    if "?" not in text and "？" not in text:  # noqa: RUF001
+        return ""
     return next((one for one in reversed(list(_sentences(text[:_LOOKED_AT]))) if _asks(one)), "")
 
 
@@ -142,31 +171,30 @@ def _asks(sentence: str) -> bool:
 # --- what an assistant says -------------------------------------------------------------------------------------------
 
 
-def _of_answer(turn: Turn, *, worked: bool) -> Iterator[tuple[Kind, str]]:
-    """Fixes that held, what files are for, and tasks in an answer."""
+def _of_answer(turn: Turn, exchanges: Sequence[Exchange]) -> Iterator[tuple[Kind, str]]:
+    """Fixes that held, what files are for, and tasks in an answer; `exchanges`: its own and the next."""
     text = turn.text[:_LOOKED_AT]
     if not cues.ANSWER.search(text):
         return
     sentences = [one for one in _sentences(text) if not _asks(one)]
-    fix = _fix(sentences) if worked or turn.files else ""
+    fix = _fix(sentences)
+    fix = fix if fix and (turn.files or _worked(exchanges)) else ""
     if fix:
         yield "fix", fix
     for sentence in (cues.NODS.sub("", one) for one in sentences):
-        if cues.DOUBT.search(sentence):
-            continue
-        if cues.TASK.search(sentence):
-            yield "task", sentence
-        elif cues.FILE.search(sentence) and sentence not in fix:
-            yield "file", sentence
+        kind: Kind | None = "task" if cues.TASK.search(sentence) else "file" if cues.FILE.search(sentence) else None
+        if kind and not cues.DOUBT.search(sentence) and (kind == "task" or sentence not in fix):
+            yield kind, sentence
 
 
 def _fix(sentences: Sequence[str]) -> str:
     """What was wrong, and what put it right, as one text: from the sentence that says so to the one that says how."""
+    fixed = [cues.FIXED.search(sentence) for sentence in sentences]
     for at, sentence in enumerate(sentences):
-        if not cues.WRONG.search(sentence):
+        if not any(fixed[at : at + 4]) or not cues.WRONG.search(sentence):
             continue
         for end in range(at, min(at + 4, len(sentences))):
-            if cues.FIXED.search(sentences[end]):
+            if fixed[end]:
                 told = sentences[at : end + 1]
                 if any(map(cues.WHY.search, told)):
                     return one_line(" ".join(told), _WHOLE)

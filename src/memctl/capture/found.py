@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 
 from memctl import git
 from memctl.annotations import NamedTuple
+from memctl.paths import open_regular
 
 #: Of a transcript so many bytes are looked at for the folder it is of, and when that is not enough, so many.
 _HEAD, _MORE = 1 << 13, 1 << 18
@@ -89,7 +90,7 @@ def _folder_of(client: str, path: str) -> str:
         return _gemini_folder(path)
     beside = path.removesuffix(".messages.json") + ".json" if client == "cline" else path
     try:
-        with open(beside, "rb") as data:
+        with open_regular(beside) as data:
             said = _CWD.search(data.read(_HEAD)) or _CWD.search(data.read(_MORE))
         return str(json.loads(said[1])) if said else ""
     except (OSError, ValueError):

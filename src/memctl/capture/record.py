@@ -138,6 +138,7 @@ class Capture:
     def transcript(self, found: Transcript, *, since: str = "") -> None:
         """Take in a transcript: what was said from `since` on (a time in the shape of `ids.timestamp`)."""
         held: dict[str, list[Exchange]] = {}
+        before: dict[str, Exchange] = {}
         self._names.clear()
         mixed = isinstance(found, Conversations)  # a file is of one project, wherever a conversation goes from there
         for one in exchanges(found.turns()):
@@ -145,20 +146,31 @@ class Capture:
                 continue
             if not since or not one.first.time or one.first.time >= since:
                 held.setdefault(one.session, []).append(one)
-            if len(held.get(one.session, ())) >= _BATCH:
-                self._session(one.session, held.pop(one.session), found.form)
+            if len(held.get(one.session, ())) > _BATCH:
+                told, held[one.session] = held[one.session][:_BATCH], [one]
+                self._session(one.session, told, found.form, before.get(one.session), one)
+                before[one.session] = told[-1]
         for session, told in held.items():
-            self._session(session, told, found.form)
+            self._session(session, told, found.form, before.get(session))
         self.taken.bad += found.bad
         self.taken.hidden += found.hidden
 
-    def _session(self, named: str, told: list[Exchange], client: str) -> None:
+    def _session(
+        self,
+        named: str,
+        told: list[Exchange],
+        client: str,
+        before: Exchange | None = None,
+        after: Exchange | None = None,
+    ) -> None:
+        """Take in a part of a session; a secret may be divided between it and what stands before and after it."""
         session = self._names[named] = self._names.get(named) or self._id_of(named, told)
         wanted = self._wanted(session, told)
-        said = [(self._words(one.asked), self._words(one.answered)) for one, _ in wanted]
+        beside = (before, *(one for one, _ in wanted), after)
+        said = [(self._words(one.asked), self._words(one.answered)) if one else ("", "") for one in beside]
         new: list[transcripts.NewTurn] = []
         fresh: list[Exchange] = []
-        for (one, number), judged in zip(wanted, statements.judge_turns(self.policy, said), strict=True):
+        for (one, number), judged in zip(wanted, statements.judge_turns(self.policy, said)[1:-1], strict=True):
             if not self._is_new(session, number, judged):
                 self.taken.known += 1
                 continue
@@ -259,7 +271,7 @@ def _folder_of(told: Iterable[Exchange]) -> str:
 
 def _state(path: str) -> tuple[int, int]:
     """The size and the time of a file and of the log of a database, which has what is newest. Raises OSError."""
-    if not stat.S_ISREG(os.stat(path).st_mode):  # a pipe would wait for ever
+    if not stat.S_ISREG(os.stat(path).st_mode):
         raise OSError(0, "it is no regular file; give it to `memctl capture pipe` on standard input")
     found = [os.stat(name) for name in (path, path + "-wal") if name == path or os.path.exists(name)]
     return sum(info.st_size for info in found), max(info.st_mtime_ns for info in found)

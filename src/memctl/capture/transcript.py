@@ -12,6 +12,7 @@ from memctl import errors, ids
 from memctl.annotations import TYPE_CHECKING
 from memctl.capture import documents, lines
 from memctl.capture.turns import Talk, Turn
+from memctl.paths import open_regular
 from memctl.store import transcripts
 
 if TYPE_CHECKING:
@@ -19,9 +20,9 @@ if TYPE_CHECKING:
 
 #: Bytes of a line, and of a document that is read whole.
 MOST_OF_LINE, MOST_OF_DOCUMENT = 32 << 20, 256 << 20
-#: Lines of a known form that say whose a file is, and bytes in which they are looked for.
+#: Lines that say whose a file is, and bytes in which so many are looked for; bytes after which nothing is looked for.
 _SNIFFED = 50
-_SNIFFED_BYTES = 1 << 20
+_SNIFFED_BYTES, _MOST_SNIFFED = 1 << 20, 1 << 26
 #: Bytes that a line counts at most for that: one may hold a picture.
 _COUNTED = 1 << 16
 #: Conversations that are kept apart in one file; lines of more than these are read as one. Characters of a name.
@@ -153,16 +154,15 @@ class Conversations(Transcript):
 
 def open_database(path: str) -> Transcript | None:
     """The conversations of an SQLite database; None for another file. Raises OSError."""
-    with open(path, "rb") as data:
+    with open_regular(path) as data:
         return Conversations(path) if data.read(16) == b"SQLite format 3\0" else None
 
 
 def open_transcript(path: str, *, form: str = "", cwd: str = "", start: int = 0) -> Transcript:
     """A transcript at a path, which names the session where nothing in it does. Raises OSError."""
-    data = open(path, "rb")  # noqa: SIM115 - it is read to its end, by whom it is handed to
     name = os.path.splitext(os.path.basename(path))[0].strip(".")[:80]
     mark = ids.bytes_hash(os.fsencode(os.path.realpath(path)))[:8]
-    return Transcript(data, form=form, session=f"{name}~{mark}", cwd=cwd, start=start)
+    return Transcript(open_regular(path), form=form, session=f"{name}~{mark}", cwd=cwd, start=start)
 
 
 def of_bytes(data: bytes, *, form: str = "", session: str = "", cwd: str = "") -> Transcript:
@@ -182,16 +182,19 @@ def _object(line: bytes) -> lines.Record | None:
 def _sniff(data: "IO[bytes]") -> tuple[str, bool]:
     """Whose lines of JSON a file holds, "" for none that are known; and whether its first line is a part of a document.
 
-    Most of the lines that show whose they are say it; what a client's own lines say goes before `generic`.
+    Most of the lines that show whose they are say it; what a client's own lines say goes before `generic`. Where only
+    others stand in the beginning, it is looked on.
     """
-    forms, first, read = list[str](), b"", 0
-    while len(forms) < _SNIFFED and read < _SNIFFED_BYTES and (line := data.readline(MOST_OF_LINE)):
+    forms, own, first, read = list[str](), list[str](), b"", 0
+    while len(own) < _SNIFFED and read < (_SNIFFED_BYTES if forms else _MOST_SNIFFED):
+        if not (line := data.readline(MOST_OF_LINE)):
+            break
         read += min(len(line), _COUNTED)
         bare = line.removeprefix(b"\xef\xbb\xbf").strip()
         first = first or (line.removeprefix(b"\xef\xbb\xbf").lstrip() if bare else b"")
         record = _object(bare) if bare.startswith(b"{") else None
         if record and (form := lines.form_of(record)):
             forms.append(form)
-    own = [form for form in forms if form != "generic"] or forms
+            own += [form] if form != "generic" else []
     part = first[:1] == b"[" or (first[:1] == b"{" and (first[-1:] != b"\n" or _object(first) is None))
-    return max(own, key=own.count, default=""), part
+    return max(own or forms, key=(own or forms).count, default=""), part

@@ -13,6 +13,7 @@ from memctl.store.database import Database
 from memctl.store.filters import Filters
 from memctl.store.items import attributes, events, items, overview
 from memctl.text import contradiction
+from memctl.text.similarity import SharedKeys
 from memctl.types import MemoryItem
 
 #: Of a statement its RAREST words are looked at; a word that more than COMMON statements have tells nothing.
@@ -40,19 +41,11 @@ def scan(db: Database, filters: Filters) -> tuple[list[tuple[str, str, str]], in
     ranks = {word: rank for rank, (_, word) in enumerate(telling, 1)}
     places: dict[tuple[object, ...], int] = {}
     found: list[tuple[str, str, str]] = []
-    sharing: dict[int, list[int]] = {}
-    alone: dict[int, int] = {}  # most pairs of words are those of one statement, and cost no list
+    sharing = SharedKeys(COMPARED)
     for at, (item_id, place, text) in enumerate(rows):
-        near: set[int] = set()
         rarest = sorted(filter(None, map(ranks.get, topics[at])))[:RAREST]
         start = places.setdefault(place, len(places)) * len(telling)
-        for key in _keys(rarest, start, len(telling) + 1):
-            first = alone.setdefault(key, at)
-            if first != at:
-                others = sharing.setdefault(key, [first])
-                near.update(others[-COMPARED:])
-                others.append(at)
-        for other in near:
+        for other in sharing.add(at, _keys(rarest, start, len(telling) + 1)):
             shared = len(set(topics[other]).intersection(topics[at]))
             if shared < LEAST_SHARED * min(len(topics[other]), len(topics[at])):
                 continue

@@ -23,7 +23,8 @@ def value_of(match: Match[str]) -> str:
 def entropy(text: str) -> float:
     """Shannon entropy in bits a character: 0 for one repeated letter, about 4.5 for 30 random letters and digits."""
     size = len(text)
-    return -sum(n / size * log2(n / size) for n in map(text.count, set(text))) if size else 0.0
+    counts = list(map(text.count, set(text)))
+    return -sum(counts.count(n) * (n / size * log2(n / size)) for n in set(counts)) if size else 0.0
 
 
 _PLACEHOLDER = lazy_regex(
@@ -50,7 +51,13 @@ def sequential(value: str) -> bool:
     """What repeats, or a run of neighbours such as abcdefgh."""
     if _repeats(value):
         return True
-    return sum(ord(b) - ord(a) == 1 for a, b in pairwise(value)) > len(value) * 0.85
+    left = len(value) - 1  # pairs of neighbours if all the rest are; of most values the first few pairs say no
+    for a, b in pairwise(value):
+        if ord(b) - ord(a) != 1:
+            left -= 1
+            if left <= len(value) * 0.85:
+                return False
+    return left > len(value) * 0.85
 
 
 def count_kinds(value: str) -> int:
@@ -199,7 +206,7 @@ def _says_nothing(value: str) -> bool:
 def strong(match: Match[str]) -> bool:
     """A token whose format is short or common: must also look random and hold a digit."""
     value = value_of(match)
-    return token(match) and any(c.isdigit() for c in value) and entropy(value) >= 3 and not is_placeholder(value)
+    return token(match) and any(map(str.isdigit, value)) and entropy(value) >= 3 and not is_placeholder(value)
 
 
 #: What code writes on the right of `token =`: names, calls, subscripts, paths, types, versions.
@@ -230,7 +237,7 @@ def identifier(value: str) -> bool:
 def named(match: Match[str]) -> bool:
     """The value beside a key-like name: random enough, with a digit, no placeholder, no code, no words."""
     value = value_of(match)
-    if is_placeholder(value) or _ORDINARY.search(value) or not any(c.isdigit() for c in value):
+    if is_placeholder(value) or _ORDINARY.search(value) or not any(map(str.isdigit, value)):
         return False
     before = max(0, match.start() - 16)
     if _NO_KEY.search(match.string, before, match.start(1)) or _says_nothing(value) or identifier(value):
@@ -261,7 +268,7 @@ def password(match: Match[str]) -> bool:
     if _EVERYBODY.fullmatch(value):
         return False
     kinds = count_kinds(value)
-    return kinds >= 2 and (any(c.isdigit() for c in value) or kinds >= 3)
+    return kinds >= 2 and (any(map(str.isdigit, value)) or kinds >= 3)
 
 
 _EVERYBODY = lazy_regex(r"(?i)(?:secret|password|passwd|pass|admin|test|s3cr3t)\d{0,4}")
@@ -353,7 +360,7 @@ _CODE = lazy_regex(
 def password_prose(match: Match[str]) -> bool:
     """`the password is …`: followed by something that is no word."""
     value = value_of(match).rstrip(".!?")
-    return password(match) and any(c.isdigit() for c in value) and not re.fullmatch(r"[a-z]+-\d+", value)
+    return password(match) and any(map(str.isdigit, value)) and not re.fullmatch(r"[a-z]+-\d+", value)
 
 
 # --- published keys
@@ -428,7 +435,7 @@ def credible(match: Match[str]) -> bool:
     if "|" in text[start : match.start(match.lastindex or 0)] and not in_row:
         return False  # the pipe of a command or of a template, not the border of a cell
     kinds = count_kinds(value)
-    return kinds >= 3 or (kinds == 2 and any(c.isdigit() for c in value) and any(c.isalpha() for c in value))
+    return kinds >= 3 or (kinds == 2 and any(map(str.isdigit, value)) and any(c.isalpha() for c in value))
 
 
 def credible_prose(match: Match[str]) -> bool:
@@ -436,7 +443,7 @@ def credible_prose(match: Match[str]) -> bool:
     value = value_of(match)
     if not _can_be_password(value) or _WORDS.match(value):
         return False
-    return count_kinds(value) >= 3 and (any(c.isdigit() for c in value) or entropy(value) >= 3)
+    return count_kinds(value) >= 3 and (any(map(str.isdigit, value)) or entropy(value) >= 3)
 
 
 def pin(match: Match[str]) -> bool:
@@ -448,7 +455,7 @@ def pin(match: Match[str]) -> bool:
 def credible_key(match: Match[str]) -> bool:
     """A run of letters and digits beside a word for keys: random, and neither an identifier nor a path."""
     value = value_of(match)
-    digits = sum(c.isdigit() for c in value)
+    digits = sum(map(str.isdigit, value))
     start, value_start = match.start(), match.start(match.lastindex or 0)
     if _NO_KEY_WRITTEN.search(match.string, max(0, start - 20), value_start):
         return False
@@ -482,5 +489,5 @@ _JOINED = lazy_regex(r"[A-Za-z]+\d{0,3}(?:[_/+=-][A-Za-z]+\d{0,3})+")
 def prefixed(match: Match[str]) -> bool:
     """A key with a prefix that no list knows yet: a long body in both cases with digits all over it."""
     body = re.split(r"[_-]", match.group())[-1]
-    digits = sum(c.isdigit() for c in body)
+    digits = sum(map(str.isdigit, body))
     return digits >= 3 and entropy(body) >= 3.9 and not is_placeholder(body) and not sequential(body)

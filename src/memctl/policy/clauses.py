@@ -12,7 +12,7 @@ from __future__ import annotations
 import re
 import sys
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import cache, reduce
 from operator import or_
 from unicodedata import combining, normalize
@@ -301,30 +301,38 @@ class ClauseReader:
         self._clauses: dict[int, Clause] = {}
         self._dense: list[Clause] | None = None
 
-    def around(self, places: Iterable[int], beside: list[list[str]]) -> Iterator[Clause]:
-        """The clauses in which these places lie, in order, each once; only those with a word of each of the lists."""
-        low, done = self.low, -1
+    def around(
+        self, places: Iterable[int], beside: list[list[str]], is_worth_reading: Callable[[str, int], bool]
+    ) -> Iterator[Clause]:
+        """The clauses in which these places lie, in order, each once: those with a word of each of the lists.
+
+        Nearly all places fail, so that the cheap questions come first: where the clause ends, whether its words are
+        there if it begins as early as it may, then whether its place is worth reading.
+        """
+        low, done = self.low, 0
         for place in places:
             if place < done:
                 continue
-            start = max(0, place - _LONG_BEFORE)
-            for near in (max(0, place - _MOSTLY_BEFORE), start):  # most clauses are short: it begins near
+            match = _END.search(low, place, place + _LONG)
+            stop = match.end() if match else min(len(low), place + _LONG)
+            first = max(done, place - _LONG_BEFORE)
+            first = max(first, low.rfind(". ", first, place) + 1, low.rfind("\n\n", first, place) + 1)
+            if not _has_all(low, first, stop, beside):
+                if match or is_worth_reading(low, place):
+                    done = stop
+                continue
+            if not is_worth_reading(low, place):
+                continue
+            start, done = first, stop
+            for near in (max(first, place - _MOSTLY_BEFORE), first):  # most clauses are short: it begins near
                 ends = [match.end() for match in _END.finditer(low, near, place)]
                 if ends:
                     start = ends[-1]
                     break
-            stop = _END.search(low, place, place + _LONG)
-            start, done = max(start, done), stop.end() if stop else min(len(low), place + _LONG)
-            for words in beside:
-                for word in words:
-                    if low.find(word, start, done) >= 0:
-                        break
-                else:
-                    break
-            else:
+            if start == first or _has_all(low, start, stop, beside):
                 clause = self._clauses.get(start)
                 if clause is None:
-                    self._clauses[start] = clause = Clause(low, start, done)
+                    self._clauses[start] = clause = Clause(low, start, stop)
                 yield clause
 
     def dense(self) -> list[Clause]:
@@ -337,6 +345,17 @@ class ClauseReader:
                     self._dense.append(Clause(self.low, start, end, dense=True))
                 start = end
         return self._dense
+
+
+def _has_all(low: str, start: int, stop: int, groups: list[list[str]]) -> bool:
+    """Whether a word of each of the groups stands in this stretch."""
+    for words in groups:
+        for word in words:
+            if low.find(word, start, stop) >= 0:
+                break
+        else:
+            return False
+    return True
 
 
 #: What all clauses are told by.
@@ -355,9 +374,11 @@ _GOVERN = sum(_CONCEPTS[name] for name in _GOVERNING.split())
 class OrderMatcher:
     """A rule's clause at work."""
 
-    __slots__ = ("_alternatives", "_dense", "_negated", "_orders", "_plain")
+    __slots__ = ("_alternatives", "_dense", "_negated", "_orders", "_plain", "common")
 
-    def __init__(self, clause: str, *, dense: bool) -> None:
+    def __init__(self, clause: str, common: list[str], *, dense: bool) -> None:
+        #: Words that may stand for those of any group but the first.
+        self.common = common
         #: The needs of each alternative, and the concepts that its clause must not have.
         self._alternatives: list[tuple[list[_Need], int]] = []
         self._dense = dense
@@ -385,11 +406,10 @@ class OrderMatcher:
         places: where the words stand that open the rule. beside: the words of its other groups that are in the text.
         """
         spans: list[tuple[int, int]] = []
-        low = reader.low
         if self._dense:
             clauses: Iterable[Clause] = reader.dense()
         else:
-            clauses = reader.around((place for place in places if self._is_worth_reading(low, place)), beside)
+            clauses = reader.around(places, beside, self._is_worth_reading)
         for clause in clauses:
             concepts = clause.concepts
             for needs, never in self._alternatives:

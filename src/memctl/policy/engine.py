@@ -26,7 +26,7 @@ from memctl.policy.rule import SIGNS, Hit, Rule, lazy_regex
 from memctl.policy.rules_injection import INJECTION
 from memctl.policy.rules_pii import PII
 from memctl.policy.rules_secrets import SECRETS
-from memctl.policy.surroundings import resolve_overlaps
+from memctl.policy.surroundings import farthest_end, resolve_overlaps
 
 #: All the built-in rules, in the order in which reasons name them.
 RULES = (*SECRETS, *INJECTION, *PII)
@@ -102,7 +102,7 @@ class Engine:
         start = 0
         while start < len(text) and len(found) < most:
             stop = _piece_end(text, start, PIECE)
-            end = stop + _OVERLAP
+            first = end = stop + _OVERLAP
             piece = text[start:end]
             candidates = self.prefilter.candidates(piece)
             far = 0
@@ -116,14 +116,15 @@ class Engine:
                 candidates = self.prefilter.candidates(piece)
             hits = self._scan_piece(piece, candidates)
             # What must be blotted out may go on after the piece's end where next to nothing comes after it.
-            while (
-                not far
-                and end < min(len(text), stop + _LONGEST)
-                and any(hit.is_blotted and len(text[start + hit.end : end].strip()) <= 2 for hit in hits)
-            ):
+            cut = [hit for hit in hits if hit.is_blotted and len(piece[hit.end :].strip()) <= 2]
+            while cut and not far and end < min(len(text), stop + _LONGEST):
                 end = stop + min((end - stop) * 4, _LONGEST)
                 piece = text[start:end]
                 hits = self._scan_piece(piece, self.prefilter.candidates(piece))
+                if end < len(text):  # what begins behind the first end, and may go on, is the next piece's
+                    cut = [hit for hit in hits if hit.is_blotted and len(piece[hit.end :].strip()) <= 2]
+                    hits = [hit for hit in hits if hit not in cut or start + hit.start < first]
+                    cut = [hit for hit in cut if start + hit.start < first]
             for hit in hits:
                 placed = hit._replace(start=hit.start + start, end=hit.end + start)
                 found[placed.start, placed.end, hit.rule.id] = placed
@@ -133,7 +134,8 @@ class Engine:
     def _scan_piece(self, text: str, candidates: Candidates) -> list[Hit]:
         """All hits in a piece of text and in its disguised forms, by position."""
         rules = candidates.rules
-        hits = self._hits(NormalisedText(text), candidates) if rules else []
+        reading = _Reading(text, candidates)
+        hits = self._hits(NormalisedText(text), reading) if rules else []
         if candidates.spaced or candidates.signs & _DISGUISES or normalise.is_odd(text):
             for form, depth in normalise.forms(text, candidates.signs, spaced=candidates.spaced):
                 hits += self._scan_form(form, depth)
@@ -142,36 +144,36 @@ class Engine:
             if unjoined is not None:
                 hits += self._scan_form(unjoined, 0)
         if not self._tokens.isdisjoint(rules):
-            whole = [(h.start, h.end) for h in hits if h.rule.kind == "secret" and h.rule.severity == 3]
-            hits += self._broken_tokens(text, candidates, whole)
+            whole = [h for h in hits if h.rule.kind == "secret" and h.rule.severity == 3]
+            hits += self._broken_tokens(reading, farthest_end(whole))
         return resolve_overlaps(text, hits) if hits else hits
 
     def _scan_form(self, form: NormalisedText, depth: int) -> Iterator[Hit]:
         candidates = self.prefilter.candidates(form.text)
-        yield from self._hits(form, candidates)
+        yield from self._hits(form, _Reading(form.text, candidates))
         if depth and candidates.signs & SIGNS["#blob"]:
             for inner in normalise.decoded(form.text):
                 for hit in self._scan_form(inner, depth - 1):
                     start, end = form.span(hit.start, hit.end)
                     yield hit._replace(start=start, end=end)
 
-    def _broken_tokens(self, text: str, candidates: Candidates, whole: list[tuple[int, int]]) -> Iterator[Hit]:
+    def _broken_tokens(self, reading: _Reading, whole: Callable[[int], int]) -> Iterator[Hit]:
         """Tokens broken over lines, string pieces or groups: looked for only where a token's own keyword stands.
 
-        whole: where tokens stand that are not broken.
+        whole: the farthest end of the tokens that are not broken and begin before a position.
         """
-        reading = _Reading(text, candidates)
+        text = reading.text
         # A cue's point may begin the next line.
         anchors = {
             self.prefilter.anchors[i]
-            for i in self._tokens.intersection(candidates.rules)
+            for i in self._tokens.intersection(reading.candidates.rules)
             if not self._cues[i] or any(cue.lstrip(".") in reading.low for cue in self._cues[i])
         }
         done, tries = 0, _TRIES
         failed: set[str] = set()
         for position in sorted({place for anchor in anchors for place in reading.keywords(anchor)}):
             alike = text[position : position + _ALIKE]
-            if position < done or alike in failed or any(lo <= position < hi for lo, hi in whole):
+            if position < done or alike in failed or whole(position + 1) > position:
                 continue
             if not tries or not normalise.BROKEN.match(text, position):
                 continue
@@ -179,18 +181,18 @@ class Engine:
             for form in islice(normalise.mended(text, max(0, position - _BEFORE), position), tries):
                 tries -= 1
                 inner = self.prefilter.candidates(form.text)
-                hits = self._hits(form, inner._replace(rules=tuple(self._tokens.intersection(inner.rules))))
+                inner = inner._replace(rules=tuple(self._tokens.intersection(inner.rules)))
+                hits = self._hits(form, _Reading(form.text, inner))
                 if hits:
                     yield from hits
                     done = max(hit.end for hit in hits)
                     break
 
-    def _hits(self, form: NormalisedText, candidates: Candidates) -> list[Hit]:
+    def _hits(self, form: NormalisedText, reading: _Reading) -> list[Hit]:
         """The hits of the candidate rules in one form of a text."""
         hits: list[Hit] = []
-        reading = _Reading(form.text, candidates)
         low, anchors = reading.low, self.prefilter.anchors
-        for index in candidates.rules:
+        for index in reading.candidates.rules:
             for cue in self._cues[index]:
                 if cue in low:
                     break
@@ -201,15 +203,15 @@ class Engine:
             matcher = self.compiled.get(index)
             if matcher is None:
                 if rule.clause:
-                    matcher = OrderMatcher(rule.clause, dense=rule.keywords == "#cjk")
+                    matcher = OrderMatcher(rule.clause, rule.common.split(), dense=rule.keywords == "#cjk")
                 elif anchor in _DIGITS or (reading.assigned(anchor) if rule.assigned else reading.keywords(anchor)):
                     matcher = RulePattern(rule, anchor)
                 else:
                     continue
                 self.compiled[index] = matcher
             if isinstance(matcher, OrderMatcher):
-                reading.clauses = reading.clauses or ClauseReader(reading.low)
-                beside = [[*reading.words(bit), *rule.common.split()] for bit in self.prefilter.beside[index]]
+                reading.clauses = reading.clauses or ClauseReader(low)
+                beside = [[*reading.words(bit), *matcher.common] for bit in self.prefilter.beside[index]]
                 spans = matcher.spans(reading.clauses, reading.keywords(anchor), beside)
             else:
                 spans = matcher.spans(reading)
@@ -221,21 +223,21 @@ class Engine:
 class _Reading:
     """A text that is being read: where its keywords, numbers and clauses are, each looked for once."""
 
-    __slots__ = ("_assigned", "_by_anchor", "_by_word", "_candidates", "_stretches", "clauses", "low", "text")
+    __slots__ = ("_assigned", "_by_anchor", "_by_word", "_stretches", "candidates", "clauses", "low", "text")
 
     def __init__(self, text: str, candidates: Candidates) -> None:
         self.text = text
         self.low = text if text.islower() else normalise.lower(text)
         self.clauses: ClauseReader | None = None
-        self._candidates = candidates
+        self.candidates = candidates
         self._by_anchor: dict[int, list[int]] = {}
-        self._by_word: dict[bytes, list[int]] = {}
+        self._by_word: dict[str, list[int]] = {}
         self._assigned: dict[int, bool] = {}  # by position, whether a value is given to what stands there
         self._stretches: dict[tuple[int, int, int], list[tuple[int, int]]] = {}
 
     def words(self, bit: int) -> list[str]:
         """The words of a group that are in the text."""
-        return [word.decode("utf-8", "surrogatepass") for word, bits in self._candidates.words if bits & bit]
+        return [word for word, bits in self.candidates.words if bits & bit]
 
     def keywords(self, anchor: int) -> list[int]:
         """Where the words stand that opened a rule, in order; for a sign, the beginning of the text.
@@ -245,26 +247,20 @@ class _Reading:
         positions = self._by_anchor.get(anchor)
         if positions is not None:
             return positions
-        if 1 < anchor < FIRST_WORD_BIT:
-            words = []
-            positions = [0]
-        else:
-            words = [b"@"] if anchor == 1 else [word for word, bits in self._candidates.words if bits & anchor]
-            positions = []
+        positions = [0] if 1 < anchor < FIRST_WORD_BIT else []
         low = self.low
-        for word in words:
+        for word in () if positions else ("@",) if anchor == 1 else self.words(anchor):
             places = self._by_word.get(word)
             if places is None:
                 self._by_word[word] = places = []
-                said = word.decode("utf-8", "surrogatepass")
-                continues = _ALPHANUMERIC if word.isalnum() else _NOTHING
-                size = len(said)
-                at = low.find(said)
+                continues = _ALPHANUMERIC if word.isascii() and word.isalnum() else _NOTHING
+                size = len(word)
+                at = low.find(word)
                 while at >= 0:
                     end = at + size
                     if low[end : end + 1] not in continues and (not at or low[at - 1] not in continues):
                         places.append(at)
-                    at = low.find(said, end)
+                    at = low.find(word, end)
             positions += places
         positions.sort()
         self._by_anchor[anchor] = positions
@@ -283,7 +279,7 @@ class _Reading:
         """The stretches around numbers of at least `digits` digits."""
         key = digits, before, after
         if key not in self._stretches:
-            numbers = [(start, end) for start, end, size in self._candidates.numbers if size >= digits]
+            numbers = [(start, end) for start, end, size in self.candidates.numbers if size >= digits]
             self._stretches[key] = _stretches(numbers, before, after)
         return self._stretches[key]
 

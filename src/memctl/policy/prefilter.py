@@ -112,7 +112,7 @@ class Candidates(NamedTuple):
     """
 
     rules: tuple[int, ...]
-    words: list[tuple[bytes, int]]
+    words: list[tuple[str, int]]
     signs: int
     spaced: bool = False
     numbers: list[tuple[int, int, int]] = []  # noqa: RUF012 - never changed
@@ -229,25 +229,23 @@ class Prefilter:
             raw, signs = _wide_signs(text, raw)
             bits |= signs
         words = raw.translate(_BREAKS).split()
-        telling: list[tuple[bytes, int]] = []
-        opened: list[_Need] = []
+        telling = set(filterfalse(self._plain.__contains__, words))
         known = self._known
-        for word in set(filterfalse(self._plain.__contains__, words)):
-            said, opens = known[word]
-            if said:
-                bits |= said
-                telling.append((word, said))
-                if opens:
-                    opened += opens
+        opened: list[_Need] = []
+        meanings = [known[word] for word in telling]
+        for said, opens in meanings:
+            bits |= said
+            opened += opens
         numbers: list[tuple[int, int, int]] = []
         if _NUMBER_LIKE.search(raw.translate(_NUMERIC)) and self._enough in raw.translate(_AS_DIGITS, _IN_NUMBERS):
             signs, numbers = _numbers(text)
             bits |= signs
-        hot: list[tuple[bytes, int]] = []
+        hot: list[tuple[str, int]] = []
         rules = self._rules(bits, opened)
         if rules:
             wanted = reduce(or_, [self._wanted[index] for index in rules])
-            hot = [pair for pair in telling if pair[1] & wanted]
+            pairs = zip(telling, meanings, strict=True)
+            hot = [(word.decode("utf-8", "surrogatepass"), said) for word, (said, _) in pairs if said & wanted]
         spaced = len(words) * 4 > len(text) and (
             len(_LETTERS.intersection(words)) >= _SPACED or _SPACED_NUMBER.search(text) is not None
         )
@@ -255,14 +253,15 @@ class Prefilter:
 
     def _rules(self, bits: int, opened: list[_Need]) -> tuple[int, ...]:
         """Those of the opened rules, and of those that signs open, that find all that they need."""
-        for sign, opens in self._signs:
-            if bits & sign:
-                opened += opens
+        if bits & FIRST_WORD_BIT - 1:
+            for sign, opens in self._signs:
+                if bits & sign:
+                    opened += opens
+            for sign, bit in self._also:
+                if bits & sign:
+                    bits |= bit
         if not opened:
             return ()
-        for sign, bit in self._also:
-            if bits & sign:
-                bits |= bit
         missing = ~bits
         return tuple(sorted({index for index, need in opened if not need & missing}))
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
+from collections.abc import Callable
+from itertools import accumulate
 
 from memctl.policy.rule import Hit, lazy_regex
 
@@ -44,16 +46,24 @@ _HANDED = lazy_regex(
 _HANDED_BEFORE = 200
 
 
+def farthest_end(hits: list[Hit]) -> Callable[[int], int]:
+    """What says for a position the farthest end of those hits that begin before it; 0 where none does."""
+    spans = sorted((hit.start, hit.end) for hit in hits)
+    starts = [start for start, _ in spans]
+    ends = list(accumulate((end for _, end in spans), max, initial=0))
+    return lambda place: ends[bisect_left(starts, place)]
+
+
 def resolve_overlaps(text: str, hits: list[Hit]) -> list[Hit]:
     """By position, each rule once per place; nothing but secrets inside a secret; quoted attacks only held back."""
     secrets = [h for h in hits if h.rule.kind == "secret"]
-    sure = [s for s in secrets if s.rule.severity == 3]
+    secret, sure = farthest_end(secrets), farthest_end([s for s in secrets if s.rule.severity == 3])
     kept = {}
     for h in hits:
         if h.rule.kind != "secret":  # a secret that it touches says all there is to say
-            eclipsed = any(s.start < h.end and h.start < s.end for s in secrets)
+            eclipsed = secret(h.end) > h.start
         else:  # and a sure one that covers a weaker one
-            eclipsed = h.rule.severity < 3 and any(s.start <= h.start and h.end <= s.end for s in sure)
+            eclipsed = h.rule.severity < 3 and sure(h.start + 1) >= h.end
         if not eclipsed:
             kept[h.start, h.end, h.rule.id] = h
     return soften_described(text, [kept[key] for key in sorted(kept)])

@@ -15,6 +15,7 @@ from memctl.types import MemoryItem
 
 if TYPE_CHECKING:
     from memctl.policy.redaction import Redaction
+    from memctl.store.items.overview import ItemOutline
     from memctl.store.search.index import Candidate
 
 
@@ -67,6 +68,12 @@ def items_for_models(
     free = [item for item in items if item.injectable or why.get(item.id) == "raw"]
     shown, _ = judge_items(ctx, free, {}, label, past=past)
     return {item.id: item for item in shown}
+
+
+def doubtful_ids(ctx: Context, given: "Sequence[ItemOutline]") -> set[str]:
+    """Those of these items that a model may not see as they are: `items_for_models` says what of them it may."""
+    rules = events.name_rules(ctx.policy.switches if ctx.is_configured("policy") else "")
+    return events.unseen_items(ctx.db, rules, given)[0].union(one.id for one in given if not one.injectable)
 
 
 def items_for_people(ctx: Context, items: Sequence[MemoryItem], label: str) -> list[MemoryItem]:

@@ -7,10 +7,10 @@ Of a large store it is a part: what is near one item, or the newest items.
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import combinations, pairwise
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from itertools import chain, combinations, islice, pairwise
 
-from memctl.annotations import NamedTuple
+from memctl.annotations import Any, NamedTuple
 from memctl.context import Context
 from memctl.reading import delivery
 from memctl.store.documents import corpus
@@ -18,58 +18,69 @@ from memctl.store.filters import Filters
 from memctl.store.items import attributes, citations, items, overview
 from memctl.store.search.words import items_with_phrase
 from memctl.text.clean import one_line
-from memctl.text.named import NAME_CHARS, NamedThings
-from memctl.types import MemoryItem
+from memctl.text.named import KEPT_WORDS, LOOKED_AT, NAME_CHARS, NamedThings
+from memctl.text.similarity import SharedKeys
+from memctl.types import MemoryItem, MemoryProvenance
 
 #: Nodes that one document or entity leads to.
 _FAN = 20
 #: Items that are looked at for one that is shown: what models may not see is left out.
 _READ = 2
+#: Items that are read at a time.
+_BATCH = 2000
 _LABEL = 80
-#: Two items are similar that share two of their rarest words, and this share of all their words.
+#: Two items are similar that share two of their rarest words, and this share of all their words, at
+#: most of the first LOOKED_AT characters.
 _ALIKE, _RAREST, _COMPARED = 0.5, 4, 16
 _WORD = re.compile(r"\w+")
 _DOCUMENT, _ENTITY = "doc:", "entity:"
 
 
-class GraphNode(NamedTuple):
-    """An item, a passage, a document or an entity; `type` is that of the item, or the kind of the entity."""
+class KnownItem(NamedTuple):
+    """What is kept of an item that a model may be given, and not its text.
 
-    id: str
-    kind: str
-    label: str
-    type: str = ""
+    node    as it is drawn: id, kind, label, type
+    words   its words, each once
+    named   the entities that it names, as nodes
+    source  where it stands or what it was made from
+    rule    the rule that it holds
+    """
 
-
-class GraphEdge(NamedTuple):
-    """From one node to another; how strong it is, 0 to 1."""
-
-    src: str
-    dst: str
-    kind: str
-    weight: float = 1.0
+    node: dict[str, str]
+    words: tuple[str, ...]
+    named: list[str]
+    source: MemoryProvenance
+    rule: str | None
 
 
 class Graph(NamedTuple):
-    """Nodes in the order in which they were reached, and the edges between them."""
+    """Nodes (id, kind, label, type) in the order in which they were reached, and the edges between them (src, dst,
+    kind, and the weight, 0 to 1) in the order of their ends.
 
-    nodes: list[GraphNode]
-    edges: list[GraphEdge]
+    The kind of a node is item, passage, document or entity; the type is that of an item, or the kind of an entity.
+    """
+
+    nodes: list[dict[str, str]]
+    edges: list[dict[str, Any]]
     truncated: bool
 
 
 class GraphBuilder:
-    """Reads what hangs together out of the store, node by node; only items that a model may be given are in it."""
+    """Reads what hangs together out of the store, node by node; only items that a model may be given are in it.
 
-    def __init__(self, ctx: Context, filters: Filters, limit: int) -> None:
+    kinds  the edges that are wanted of the newest items; None: all
+    """
+
+    def __init__(self, ctx: Context, filters: Filters, limit: int, kinds: Collection[str] | None = None) -> None:
         self.ctx, self.db, self.filters, self.limit = ctx, ctx.db, filters, limit
-        self.items: dict[str, MemoryItem] = {}
+        self.kinds = kinds
+        self.items: dict[str, KnownItem] = {}
         self.edges: dict[tuple[str, str, str], float] = {}
-        self._things = NamedThings()
+        self._things, self._words = NamedThings(), _PieceWords()
 
     def around(self, item: MemoryItem, near: Iterable[tuple[str, float]], depth: int) -> Graph:
         """What is at most `depth` edges away from an item; `near` are similar ones, with how similar they are."""
-        self.items.update(delivery.items_for_models(self.ctx, [item], "graph"))
+        self._learn(overview.outlines_of(self.db, [item.id]))
         if item.id not in self.items:
             return Graph([], [], truncated=False)
         self.edges.update({(item.id, other, "similar"): weight for other, weight in near})
@@ -84,28 +95,60 @@ class GraphBuilder:
             frontier = new[: self.limit - len(seen)]
             truncated = truncated or len(frontier) < len(new)
             seen.update(dict.fromkeys(frontier))
-        self._of_items([self.items[one] for one in frontier if one in self.items])
+        self._of_items([one for one in frontier if one in self.items])
         return self._graph(seen, truncated=truncated)
 
     def newest(self) -> Graph:
         """The newest items, with their documents and what at least two of them name."""
-        found = items.list_items(self.db, self.filters, self.limit + 1)
-        self.items.update(delivery.items_for_models(self.ctx, found[: self.limit], "graph"))
-        self._of_items(list(self.items.values()))
+        found = overview.iterate_outlines(self.db, self.filters)
+        self._learn(islice(found, self.limit))
+        truncated = next(found, None) is not None
+        self._of_items(self.items)
         mentioned = Counter(dst for _, dst, kind in self.edges if kind == "mentions")
         seen = dict.fromkeys(self.items)
         for edge in self.edges:
             seen.update((end, None) for end in edge[:2] if end.startswith(_DOCUMENT) or mentioned[end] > 1)
-        return self._graph(seen, truncated=len(found) > self.limit)
+        return self._graph(seen, truncated=truncated)
 
     # --- from nodes to edges ---------------------------------------------------------------------------------------
 
     def _load(self, ids: Iterable[str]) -> None:
         """Read those of these items that pass the filters, and that a model may be given."""
         wanted = [one for one in ids if one not in self.items and not _is_other(one)]
-        passing = overview.passing_ids(self.db, self.filters, wanted)
-        found = items.get_many(self.db, [one for one in wanted if one in passing])
-        self.items.update(delivery.items_for_models(self.ctx, found, "graph"))
+        self._learn(overview.outlines_of(self.db, overview.passing_ids(self.db, self.filters, wanted)))
+
+    def _learn(self, found: Iterable[overview.ItemOutline]) -> None:
+        """Keep what the graph needs of those of these items that a model may be given."""
+        doubtful: list[str] = []
+        rows = iter(found)
+        while some := list(islice(rows, _BATCH)):
+            unsure = delivery.doubtful_ids(self.ctx, some)
+            doubtful += [item.id for item in some if item.id in unsure]
+            self.items.update((item.id, self._known(item)) for item in some)
+        free = delivery.items_for_models(self.ctx, items.get_many(self.db, doubtful), "graph") if doubtful else {}
+        for one in doubtful:
+            if one in free:
+                self.items[one] = self._known(free[one])
+            else:
+                del self.items[one]
+
+    def _known(self, item: overview.ItemOutline | MemoryItem) -> KnownItem:
+        source, text = item.provenance, item.content[:LOOKED_AT]
+        pieces = text.split()
+        named: list[str] = []
+        words: tuple[str, ...] = ()
+        if self._wants("mentions"):  # no days: what happened on one day, the timeline says
+            named = [f"{_ENTITY}{kind}:{name}" for kind, name in self._things.in_words(pieces, text) if kind != "date"]
+            if given := item.entities:
+                named = list(dict.fromkeys((*named, *(f"{_ENTITY}name:{one[:NAME_CHARS]}" for one in given if one))))
+        if self._wants("similar"):
+            words = tuple(self._words.of(pieces))
+        kind = "passage" if source is not overview.ELSEWHERE and source.is_passage else "item"
+        node = {"id": item.id, "kind": kind, "label": one_line(item.title or text, _LABEL), "type": item.type}
+        return KnownItem(node, words, named, source, item.rule_id)
+
+    def _wants(self, kind: str) -> bool:
+        return self.kinds is None or kind in self.kinds
 
     def _add(self, src: str, dst: str, kind: str, weight: float = 1.0) -> None:
         if src != dst:
@@ -113,7 +156,7 @@ class GraphBuilder:
 
     def _expand(self, nodes: Sequence[str]) -> None:
         """Find the edges of these nodes."""
-        self._of_items([self.items[one] for one in nodes if one in self.items])
+        self._of_items([one for one in nodes if one in self.items])
         paths = [one.removeprefix(_DOCUMENT) for one in nodes if one.startswith(_DOCUMENT)]
         for path, file in corpus.get_files(self.db, paths).items():
             for item_id in file.item_ids[:_FAN]:
@@ -125,41 +168,42 @@ class GraphBuilder:
                 found = items_with_phrase(self.db, node.split(":", 2)[2], _FAN)
                 self._load(found)
                 for item_id in found:
-                    if item_id in self.items and node in self._named(self.items[item_id]):
+                    if item_id in self.items and node in self.items[item_id].named:
                         self._add(item_id, node, "mentions")
 
-    def _of_items(self, some: Sequence[MemoryItem]) -> None:
+    def _of_items(self, ids: Collection[str]) -> None:
         """Find the edges of these items, the surest first."""
-        for link in attributes.links_of_items(self.db, [item.id for item in some]):
+        for link in attributes.links_of_items(self.db, ids):
             self._add(link.src_id, link.dst_id, link.rel)
-        cited = citations.of_items(self.db, [item.id for item in some])
-        for item_id, rows in cited.items():
-            for row in rows:
-                if row.path:
-                    self._add(item_id, _DOCUMENT + row.path, "cites")
-        self._of_passages([item for item in some if item.provenance.is_passage])
-        for item in some:
-            for source in item.provenance.chunk_ids if not item.provenance.is_passage else ():
+        cited = {one: [row.path for row in rows if row.path] for one, rows in citations.of_items(self.db, ids).items()}
+        for item_id, paths in cited.items():
+            for path in paths:
+                self._add(item_id, _DOCUMENT + path, "cites")
+        some = [(one, self.items[one]) for one in ids]
+        self._of_passages([(one, item.source.source_id) for one, item in some if item.node["kind"] == "passage"])
+        for one, item in some:
+            for source in item.source.chunk_ids if item.node["kind"] == "item" else ():
                 if source.startswith("MEM-"):
-                    self._add(item.id, source, "extracted_from")
-        self._of_rules({item.rule_id for item in some if item.rule_id})
-        for item in some:
-            paths = [row.path for row in cited.get(item.id, ()) if row.path]
-            for node in self._named(item):
+                    self._add(one, source, "extracted_from")
+        self._of_rules({item.rule for _, item in some if item.rule})
+        for one, item in some:
+            paths = cited.get(one, [])
+            for node in item.named:
                 if not any(f"/{path}".endswith(f"/{node.split(':', 2)[2]}") for path in paths):
-                    self._add(item.id, node, "mentions")
+                    self._add(one, node, "mentions")
 
-    def _of_passages(self, some: Sequence[MemoryItem]) -> None:
-        files = corpus.get_files(self.db, dict.fromkeys(item.provenance.source_id for item in some))
-        for item in some:
-            path = item.provenance.source_id
-            self._add(_DOCUMENT + path, item.id, "contains")
-            held = files[path].item_ids if path in files else ()
-            at = held.index(item.id) if item.id in held else -1
+    def _of_passages(self, places: Sequence[tuple[str, str]]) -> None:
+        """Between passages, each with its document, and what stands beside them."""
+        files = corpus.get_files(self.db, dict.fromkeys(path for _, path in places))
+        order = {path: {one: at for at, one in enumerate(file.item_ids)} for path, file in files.items()}
+        for item_id, path in places:
+            self._add(_DOCUMENT + path, item_id, "contains")
+            at = order.get(path, {}).get(item_id, -1)
+            held = files[path].item_ids if at >= 0 else ()
             if at > 0:
-                self._add(held[at - 1], item.id, "adjacent")
+                self._add(held[at - 1], item_id, "adjacent")
             if 0 <= at < len(held) - 1:
-                self._add(item.id, held[at + 1], "adjacent")
+                self._add(item_id, held[at + 1], "adjacent")
 
     def _of_rules(self, rules: set[str]) -> None:
         """Between items that hold one rule: with the same words, or a newer wording of it."""
@@ -170,53 +214,74 @@ class GraphBuilder:
             for (old, before), (new, after) in pairwise(held):
                 self._add(new, old, *(("same_rule", 1.0) if before == after else ("evolved_from", 0.8)))
 
-    def _named(self, item: MemoryItem) -> list[str]:
-        """The entities that an item names, as nodes; no days: what happened on one day, the timeline says."""
-        named = [(kind, name) for kind, name in self._things.of(item.content) if kind != "date"]
-        named += [("name", one[:NAME_CHARS]) for one in item.entities if one]
-        return list(dict.fromkeys(f"{_ENTITY}{kind}:{name}" for kind, name in named))
-
     # --- what comes of it ------------------------------------------------------------------------------------------
 
     def _graph(self, seen: Mapping[str, None], *, truncated: bool) -> Graph:
-        held = [self.items[one] for one in seen if one in self.items]
-        for a, b, share in _similar(held):
+        for a, b, share in self._similar([one for one in seen if one in self.items]):
             if (b, a, "similar") not in self.edges:
                 self._add(a, b, "similar", share)
-        edges = [GraphEdge(*edge, weight) for edge, weight in self.edges.items() if edge[0] in seen and edge[1] in seen]
-        return Graph([self._node(one) for one in seen], sorted(edges), truncated)
+        edges = [
+            {"src": src, "dst": dst, "kind": kind, "weight": weight}
+            for (src, dst, kind), weight in sorted(self.edges.items())
+            if src in seen and dst in seen
+        ]
+        return Graph([self.items[one].node if one in self.items else _other(one) for one in seen], edges, truncated)
 
-    def _node(self, node: str) -> GraphNode:
-        if node.startswith(_DOCUMENT):
-            return GraphNode(node, "document", one_line(node.rpartition("/")[2], _LABEL))
-        if node.startswith(_ENTITY):
-            _, kind, name = node.split(":", 2)
-            return GraphNode(node, "entity", one_line(name, NAME_CHARS), kind)
-        item = self.items[node]
-        kind = "passage" if item.provenance.is_passage else "item"
-        return GraphNode(node, kind, one_line(item.title or item.content, _LABEL), item.type)
+    def _similar(self, some: Sequence[str]) -> Iterator[tuple[str, str, float]]:
+        """Pairs of items that say much the same, with the share of words that they have in common.
+
+        Compared are those that share two of their rarest words, so that the cost grows as their number does.
+        """
+        words = [self.items[one].words for one in some]
+        counts = Counter(chain.from_iterable(words))
+        order = sorted((count, word) for word, count in counts.items() if count > 1)
+        ranks = {word: rank for rank, (_, word) in enumerate(order, 1)}
+        sharing = SharedKeys(_COMPARED)
+        for at, held in enumerate(words):
+            rarest = sorted(filter(None, map(ranks.get, held)))[:_RAREST]
+            for other in sharing.add(at, [a * len(ranks) + b for a, b in combinations(rarest, 2)]):
+                common = len(set(held).intersection(words[other]))
+                share = common / (len(held) + len(words[other]) - common)
+                if share >= _ALIKE:
+                    yield some[other], some[at], round(share, 3)
+
+
+class _PieceWords(dict[str, str]):
+    """The words of what stands between blanks, with a blank between them; each is looked at once.
+
+    `odd` are those that are not one word.
+    """
+
+    def __init__(self) -> None:
+        self.odd: set[str] = set()
+
+    def of(self, pieces: Sequence[str]) -> set[str]:
+        """The words of these pieces."""
+        if len(self) > KEPT_WORDS:
+            self.clear()
+        found = set(map(self.__getitem__, pieces))
+        if not self.odd.isdisjoint(found):
+            for one in self.odd & found:
+                found.remove(one)
+                found.update(one.split())
+        return found
+
+    def __missing__(self, piece: str) -> str:
+        words = _WORD.findall(piece.lower())
+        found = self[piece] = words[0] if len(words) == 1 else " ".join(words)
+        if len(words) != 1:
+            self.odd.add(found)
+        return found
+
+
+def _other(node: str) -> dict[str, str]:
+    """A document or an entity, as it is drawn."""
+    if node.startswith(_DOCUMENT):
+        return {"id": node, "kind": "document", "label": one_line(node.rpartition("/")[2], _LABEL), "type": ""}
+    _, kind, name = node.split(":", 2)
+    return {"id": node, "kind": "entity", "label": one_line(name, NAME_CHARS), "type": kind}
 
 
 def _is_other(node: str) -> bool:
     """Whether a node is no item."""
     return node.startswith((_DOCUMENT, _ENTITY))
-
-
-def _similar(some: Sequence[MemoryItem]) -> Iterator[tuple[str, str, float]]:
-    """Pairs of items that say much the same, with the share of words that they have in common.
-
-    Compared are those that share two of their rarest words, so that the cost grows as their number does.
-    """
-    words = [frozenset(_WORD.findall(item.content.lower())) for item in some]
-    counts = Counter(word for held in words for word in held)
-    sharing: dict[tuple[str, ...], list[int]] = defaultdict(list)
-    for at, held in enumerate(words):
-        shared = sorted((word for word in held if counts[word] > 1), key=lambda word: (counts[word], word))[:_RAREST]
-        compared: set[int] = set()
-        for key in combinations(sorted(shared), 2):
-            compared.update(sharing[key][-_COMPARED:])
-            sharing[key].append(at)
-        for other in sorted(compared):
-            share = len(held & words[other]) / len(held | words[other])
-            if share >= _ALIKE:
-                yield some[other].id, some[at].id, round(share, 3)

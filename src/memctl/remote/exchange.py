@@ -262,7 +262,7 @@ class RemoteExchange:
         ]
         remotes.save_keys(self.db, self.name, again)
         remotes.take_out(self.db, self.name, outbox)
-        read_anew = [one._replace(last=0, hash="") for one in logs.values() if one.replica == old]
+        read_anew = [one._replace(last=0, hash="", who="") for one in logs.values() if one.replica == old]
         remotes.save_logs(self.db, self.name, read_anew)
         self.remote = self.remote._replace(replica=new, mine=(*self.remote.mine, new))
         remotes.save_remote(self.db, self.remote)
@@ -272,10 +272,11 @@ class RemoteExchange:
         """The stamps in the logs there that have our old name, as far as they can be read."""
         scopes = sorted(set(self.remote.scopes.values()))
         found, stamps = self.carrier.listing(scopes), set[str]()
-        seal, places = self.seal._replace(signers=""), [(one, replica) for one in scopes]
-        for place in [SegmentPlace(*log, name) for log in places for name in found.get(log, ())]:
+        for place in [
+            SegmentPlace(*log, name) for log in ((one, replica) for one in scopes) for name in found.get(log, ())
+        ]:
             with suppress(SealProblem):
-                body, _ = seal.open("", self.carrier.read(place))
+                body = self.seal.open(self.carrier.read(place))
                 stamps |= {stamp for _, state in segments.records_of(body) for stamp in merge.stamps_of(state, replica)}
         return stamps
 
@@ -360,36 +361,27 @@ class _News:
         if names[-1].last < known.last or not _continues(names, known):
             problem = "was rolled back or rewritten: what was read of it earlier stays"
             log = log._replace(last=0, hash="") if names[-1].last >= known.last else log
-        for name in names:
-            if name.last <= log.last:
-                continue
-            stands_alone = name.first < name.last
-            if not stands_alone and name.last != log.last + 1:
-                problem = f"segment {log.last + 1} is missing"
-                break
-            try:
-                before = "" if stands_alone or name.first == 1 else log.hash
-                segment = segments.unpack(name, self._carrier.read(SegmentPlace(scope, replica, name)), scope, replica,
-                                          before, self._seal)  # fmt: skip
-                if self._seal.signers and log.who not in ("", segment.who):
-                    raise segments.SegmentProblem(f"is signed by {segment.who}, and not by {log.who} as those before")
-                self._take(scope, replica, segment)
-            except segments.SegmentProblem as exc:
-                problem = f"segment {name.last} {exc}"
-                break
-            who = "" if self._policy.refuses(segment.who) else segment.who
-            log = log._replace(last=name.last, hash=name.hash, who=who, read_at=ids.timestamp(),
-                               records=log.records + len(segment.records))  # fmt: skip
+        try:
+            read = segments.read_log(
+                names, log, lambda name: self._carrier.read(SegmentPlace(scope, replica, name)), self._seal
+            )
+            for name, segment in read:
+                self._take(scope, replica, name.last, segment)
+                who = "" if self._policy.refuses(segment.who) else segment.who
+                log = log._replace(last=name.last, hash=name.hash, who=who, read_at=ids.timestamp(),
+                                   records=log.records + len(segment.records))  # fmt: skip
+        except segments.SegmentProblem as exc:
+            problem = str(exc)
         if problem:
             self.problems[f"{scope}/{log.who or replica}"] = problem
         if log._replace(problem=problem) != known:
             self.logs[scope, replica] = log._replace(problem=problem)
 
-    def _take(self, scope: str, replica: str, segment: segments.Segment) -> None:
+    def _take(self, scope: str, replica: str, number: int, segment: segments.Segment) -> None:
         newest = [merge.newest(state) for _, state in segment.records]
         clock = max((merge.clock_of(stamp) for stamp in newest if stamp), default=0)
         if clock > self._latest:
-            raise segments.SegmentProblem("is from the future, by more than a day: it waits")
+            raise segments.SegmentProblem(f"segment {number} is from the future, by more than a day: it waits")
         self.clock = max(self.clock, clock)
         self.count += len(segment.records)
         for key, state in segment.records:

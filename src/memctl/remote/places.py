@@ -14,16 +14,18 @@ if TYPE_CHECKING:
 
 #: How git is reached; what runs programs (`ext::`) is none of them.
 _SCHEMES = ("ssh", "https", "http", "git")
-#: `git@host:path`, as ssh and scp have it.
-_SCP = re.compile(r"[\w.-]+@[\w.-]+:[^:].*", re.ASCII)
+#: `git@host:path`, as ssh and scp have it. Nothing that a program of git's could take for an option stands in front.
+_SCP = re.compile(r"\w[\w.-]*@\w[\w.-]*:[^:-].*", re.ASCII)
+_HOST = re.compile(r"(\w[\w.~+%-]*@)?(\w[\w.-]*|\[[0-9A-Fa-f:.]+\])(:\d+)?")
 #: Where logs stand in a repository, if not in refs/memctl.
 _PREFIX = re.compile(r"refs/[a-z0-9_-]+(/[a-z0-9_-]+)*", re.ASCII)
-#: How a database is reached, and what of libpq's words may stand in its URL: none that is a secret.
+#: How a database is reached, and what of libpq's words may stand in its URL: none that is a secret, or says from where
+#: one is taken, or sends one to another host than that it is for.
 _POSTGRES = ("postgresql", "postgres")
 _WORDS = frozenset((
-    "application_name", "channel_binding", "connect_timeout", "dbname", "gssencmode", "host", "hostaddr", "keepalives",
-    "krbsrvname", "passfile", "port", "require_auth", "service", "sslcert", "sslcrl", "sslkey", "sslmode",
-    "sslrootcert", "target_session_attrs", "user",
+    "application_name", "channel_binding", "connect_timeout", "dbname", "gssencmode", "host", "keepalives",
+    "krbsrvname", "port", "require_auth", "service", "sslcert", "sslcrl", "sslkey", "sslmode", "sslrootcert",
+    "target_session_attrs", "user",
 ))  # fmt: skip
 #: How object storage is reached: a bucket, and a prefix in it.
 _OBJECTS = ("s3", "gs", "az")
@@ -36,10 +38,12 @@ def resolve(url: str, absolute: Callable[[str], str]) -> str:
     """A URL in the form that is kept: what is on this machine by its absolute path. Raises RemoteInvalid."""
     text = url.strip()
     place, mark, prefix = text.partition("#")
-    if not place or place.startswith("-") or not text.isprintable():
+    if not place or not text.isprintable():
         raise RemoteInvalid(reason="it has no URL")
-    if mark and not _PREFIX.fullmatch(prefix):
-        raise RemoteInvalid(reason=f"{prefix[:40]} is no place for refs, such as refs/heads/memory")
+    if place.startswith("-"):
+        raise RemoteInvalid(reason="its URL begins with '-', as an option does")
+    if mark:
+        _check_prefix(prefix)
     if place.partition("://")[0] in _POSTGRES:
         return _checked_database(text)
     if place.partition("://")[0] in _OBJECTS:
@@ -50,6 +54,10 @@ def resolve(url: str, absolute: Callable[[str], str]) -> str:
         return _checked_repository(text, place)
     if _SCP.fullmatch(place) and "::" not in place:
         return text
+    return _kept_path(absolute, place, f"{mark}{prefix}")
+
+
+def _kept_path(absolute: Callable[[str], str], place: str, mark: str) -> str:
     path = place.removeprefix("file://")
     if "://" in path or "::" in path:
         raise RemoteInvalid(reason=f"memctl knows no way to {path.partition(':')[0][:20]}:")
@@ -59,7 +67,7 @@ def resolve(url: str, absolute: Callable[[str], str]) -> str:
     if os.path.exists(os.path.join(path, ".git")) or all(
         os.path.exists(os.path.join(path, name)) for name in ("HEAD", "objects", "refs")
     ):
-        return f"{_GIT}{path}{mark}{prefix}"
+        return f"{_GIT}{path}{mark}"
     if mark:
         raise RemoteInvalid(reason=f"{path} is no git repository: it has no refs")
     return path
@@ -67,10 +75,18 @@ def resolve(url: str, absolute: Callable[[str], str]) -> str:
 
 def _checked_repository(url: str, place: str) -> str:
     """The URL of a repository elsewhere, without a password or a token in it. Raises RemoteInvalid."""
-    who, at, _ = place.partition("://")[2].partition("/")[0].rpartition("@")
+    host = place.partition("://")[2].partition("/")[0]
+    who, at, _ = host.rpartition("@")
     if (at and ":" in who) or "?" in place:
         raise RemoteInvalid(reason="there is a password or a query in the URL; git's credential helper keeps those")
+    if not _HOST.fullmatch(host):
+        raise RemoteInvalid(reason=f"'{host[:40]}' is no name of a host")
     return url
+
+
+def _check_prefix(prefix: str) -> None:
+    if not _PREFIX.fullmatch(prefix):
+        raise RemoteInvalid(reason=f"{prefix[:40]} is no place for refs, such as refs/heads/memory")
 
 
 def _checked_database(url: str) -> str:
@@ -106,7 +122,7 @@ def waiting_at(urls: Iterable[str]) -> "Callable[[float], None]":
         if url.partition("://")[0] in _POSTGRES:
             from memctl.remote.postgres import PostgresCarrier
 
-            waits = PostgresCarrier(url).wait
+            waits = PostgresCarrier(_checked_database(url)).wait
             waits(0)  # from now on it listens
             return waits
     return lambda seconds: ids.pause(0.9 * seconds, 1.1 * seconds)
@@ -121,16 +137,27 @@ def drop_copy(url: str) -> None:
 
 
 def open_carrier(url: str) -> "Carrier":
-    """What carries to a URL that `resolve` gave."""
+    """What carries to a URL that `resolve` gave. Raises RemoteInvalid for one that it refuses.
+
+    It is checked once more: the store may be somebody else's, who wrote there what he liked.
+    """
     if os.path.isabs(url):
         from memctl.remote.folder import FolderCarrier
 
         return FolderCarrier(url)
-    if url.partition("://")[0] in _POSTGRES:
+    here = _GIT + os.sep
+    if url.startswith(here) and not url.startswith(f"{here}/"):
+        _, mark, prefix = url.partition("#")
+        if mark:
+            _check_prefix(prefix)
+    elif resolve(url, os.path.abspath) != url:
+        raise RemoteInvalid(reason="its URL is none that remote add writes")
+    kind = url.partition("://")[0]
+    if kind in _POSTGRES:
         from memctl.remote.postgres import PostgresCarrier
 
         return PostgresCarrier(url)
-    if url.partition("://")[0] in _OBJECTS:
+    if kind in _OBJECTS:
         from memctl.remote.objects import ObjectCarrier
 
         return ObjectCarrier(url)

@@ -1,7 +1,7 @@
 """Seals: a segment signed with an ssh key, or encrypted for the holders of age keys, on its way and back.
 
 What is sealed is MARK, a line of JSON that says how, and the segment. A signature stands outside of what is encrypted,
-and is about the place of the segment in its log, too: whoever signs the last segment has signed all before it.
+and covers the place of the segment in its log and the hash of what is before it: who signs one signs all before it.
 """
 
 import json
@@ -62,21 +62,45 @@ class RemoteSeal(NamedTuple):
             head["signature"] = _signature(self.sign, _claim(place, body))
         return MARK + json.dumps(head).encode() + b"\n" + body if head else body
 
-    def open(self, place: str, sealed: bytes) -> tuple[bytes, str]:
-        """The segment and who signed it, "" where that does not matter. Raises SealProblem and RemoteInvalid."""
+    def open(self, sealed: bytes) -> bytes:
+        """The segment, whoever has signed it. Raises SealProblem and RemoteInvalid."""
         head, body = _split(sealed)
-        signer = ""
-        if self.signers:
-            signer = _signer(self.signers, str(head.get("signature") or ""), _claim(place, body))
         if not head.get("age"):
-            return body, signer
+            return body
         if not self.identity:
             raise SealProblem("is encrypted: remote add takes the key that reads it with --identity FILE")
         pyrage = _age()
         try:
-            return pyrage.decrypt(body, _identities(self.identity)), signer
+            return bytes(pyrage.decrypt(body, _identities(self.identity)))
         except pyrage.DecryptError as exc:
             raise SealProblem(f"is encrypted, and not for the key in {self.identity}") from exc
+
+    def signer(self, place: str, sealed: bytes, who: str = "") -> str:
+        """Who of those that may sign has signed a segment; with `who`, "" if it was not he, which is asked at once.
+
+        Raises SealProblem and RemoteInvalid.
+        """
+        from tempfile import TemporaryDirectory
+
+        _read(self.signers)
+        head, body = _split(sealed)
+        signature = head.get("signature")
+        if not isinstance(signature, str) or not signature:
+            raise SealProblem(f"is not signed, and only those in {self.signers} are read")
+        with TemporaryDirectory(prefix="memctl-") as folder:
+            path = os.path.join(folder, "signature")
+            with open(path, "w", encoding="utf-8", errors="replace") as file:
+                file.write(signature)
+            words = ["-f", self.signers, "-s", path]
+            if not (name := who):
+                status, said, _ = _ssh_keygen(b"", "find-principals", *words)
+                name = said.splitlines()[0] if not status and said else ""
+            if not name:
+                raise SealProblem(f"is signed by nobody in {self.signers}")
+            status, _, _ = _ssh_keygen(_claim(place, body), "verify", *words, "-I", name, "-n", _NAMESPACE)
+        if status and not who:
+            raise SealProblem(f"has a signature of {name} that does not fit")
+        return "" if status else name
 
 
 def _claim(place: str, body: bytes) -> bytes:
@@ -113,27 +137,6 @@ def _signature(key: str, claim: bytes) -> str:
     if status:
         raise RemoteInvalid(reason=f"nothing can be signed with {key}: {problem}")
     return said
-
-
-def _signer(signers: str, signature: str, claim: bytes) -> str:
-    """Who of those that may sign has signed this. Raises SealProblem."""
-    from tempfile import TemporaryDirectory
-
-    _read(signers)
-    if not signature:
-        raise SealProblem(f"is not signed, and only those in {signers} are read")
-    with TemporaryDirectory(prefix="memctl-") as folder:
-        path = os.path.join(folder, "signature")
-        with open(path, "w", encoding="utf-8", errors="replace") as file:
-            file.write(signature)
-        status, said, _ = _ssh_keygen(b"", "find-principals", "-s", path, "-f", signers)
-        who = said.splitlines()[0] if not status and said else ""
-        if not who:
-            raise SealProblem(f"is signed by nobody in {signers}")
-        status, _, _ = _ssh_keygen(claim, "verify", "-f", signers, "-I", who, "-n", _NAMESPACE, "-s", path)
-    if status:
-        raise SealProblem(f"has a signature of {who} that does not fit")
-    return who
 
 
 def _ssh_keygen(data: bytes, action: str, *words: str) -> tuple[int, str, str]:

@@ -7,14 +7,18 @@ before it: who has read a log knows when somebody has changed or cut what he rea
 import json
 import re
 import zlib
-from collections.abc import Callable, Iterator, Sequence
+from bisect import bisect_left
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from memctl import ids
-from memctl.annotations import Any, NamedTuple
+from memctl.annotations import TYPE_CHECKING, Any, NamedTuple
 from memctl.names import TIERS, VALIDATIONS
 from memctl.remote import merge
 from memctl.remote.sealing import RemoteSeal, SealProblem
 from memctl.text import clean
+
+if TYPE_CHECKING:
+    from memctl.store.remotes import KnownLog
 
 #: Records and bytes of a segment at most; inflated ones as many times more.
 MOST_RECORDS, MOST_BYTES, MOST_INFLATED = 1000, 4 << 20, 32 << 20
@@ -31,7 +35,8 @@ _LONE = re.compile("[\ud800-\udfff]")
 #: What a rule is called, and the signs that a time has.
 _RULE = re.compile(r"[a-z0-9][a-z0-9_.:-]{0,79}", re.ASCII)
 _TIME = re.compile(r"[0-9TtZz:.+ -]{1,40}", re.ASCII)
-_WORD = 2000
+#: Characters of a word, and of the name of who writes a log.
+_WORD, _AUTHOR = 2000, 80
 #: What is not sealed.
 OPEN = RemoteSeal()
 
@@ -133,21 +138,93 @@ def _place(scope: str, replica: str, number: int, before: str) -> str:
     return _dump([scope, replica, number, before])
 
 
-def unpack(name: SegmentName, body: bytes, scope: str, replica: str, before: str, seal: RemoteSeal = OPEN) -> Segment:
-    """What is in a segment. Raises SegmentProblem.
+class _Link(NamedTuple):
+    """A segment that its hash proves to be at this place of a log, and who has signed it."""
 
-    before  the hash of the segment that it follows; "" for one that begins a log or stands for all before it
+    name: SegmentName
+    place: str
+    body: bytes
+    signer: str = ""
+
+
+def read_log(
+    names: Iterable[SegmentName], log: "KnownLog", read: "Callable[[SegmentName], bytes]", seal: RemoteSeal = OPEN
+) -> Iterator[tuple[SegmentName, Segment]]:
+    """What is new in a log, in order, up to what cannot be used. Raises SegmentProblem for that.
+
+    log   what is known of it, and who writes it
+    read  what gives the bytes of a segment
     """
-    if len(body) > MOST_BYTES:
-        raise SegmentProblem("is larger than a segment may be")
-    if _hash(before, body) != name.hash:
-        raise SegmentProblem("is not what its name says: it is damaged, half there, or does not follow what was read")
+    links = _links(names, log, read)
+    for name, _, body, signer in _signed(links, log.who, seal) if seal.signers else links:
+        try:
+            yield name, _segment(seal.open(body), log, name.last, signer)
+        except (SegmentProblem, SealProblem) as exc:
+            raise SegmentProblem(f"segment {name.last} {exc}") from exc
+
+
+def _links(names: Iterable[SegmentName], log: "KnownLog", read: "Callable[[SegmentName], bytes]") -> Iterator[_Link]:
+    """What is new in a log, each as the hashes prove it. Raises SegmentProblem."""
+    last, before, begins = log.last, log.hash, True
+    for name in names:
+        if name.last <= last:
+            continue
+        if begins and name.first < name.last:
+            before = ""  # it stands for all before it
+        elif name.last != last + 1:
+            raise SegmentProblem(f"segment {last + 1} is missing")
+        body = read(name)
+        if len(body) > MOST_BYTES:
+            raise SegmentProblem(f"segment {name.last} is larger than a segment may be")
+        if _hash(before, body) != name.hash:
+            raise SegmentProblem(
+                f"segment {name.last} is not what its name says: it is damaged, half there, or does not follow what "
+                "was read"
+            )
+        yield _Link(name, _place(log.scope, log.replica, name.last, before), body)
+        last, before, begins = name.last, name.hash, False
+
+
+def _signed(links: Iterator[_Link], who: str, seal: RemoteSeal) -> Iterator[_Link]:
+    """These, up to the last that is signed by the one who signed the first: it vouches for all before it.
+
+    Raises SegmentProblem for what follows. Where it ends is found by halves: thousands that a stranger appends cost a
+    few calls of ssh-keygen.
+    """
+    found, problem = list[_Link](), None
     try:
-        body, signer = seal.open(_place(scope, replica, name.last, before), body)
+        found.extend(links)
+    except SegmentProblem as exc:
+        problem = exc
+    good = len(found)
+    if found and not (who and _signer(found[-1], seal, who)):
+        first = _signer(found[0], seal)
+        if who not in ("", clean.one_line(first, _AUTHOR)):
+            raise SegmentProblem(f"segment {found[0].name.last} is signed by {first}, and not by {who} as those before")
+        who = first
+        if good > 1 and not _signer(found[-1], seal, who):
+            good = bisect_left(found, 1, key=lambda one: not _signer(one, seal, who))
+    yield from (one._replace(signer=who) for one in found[:good])
+    if good < len(found):
+        other = _signer(found[good], seal)
+        raise SegmentProblem(f"segment {found[good].name.last} is signed by {other}, and not by {who} as those before")
+    if problem is not None:
+        raise problem
+
+
+def _signer(one: _Link, seal: RemoteSeal, who: str = "") -> str:
+    """Who has signed a segment; with `who`, "" if it was not he. Raises SegmentProblem without."""
+    try:
+        return seal.signer(one.place, one.body, who)
     except SealProblem as exc:
-        raise SegmentProblem(str(exc)) from exc
+        if who:
+            return ""
+        raise SegmentProblem(f"segment {one.name.last} {exc}") from exc
+
+
+def _segment(body: bytes, log: "KnownLog", number: int, signer: str) -> Segment:
     data = _inflate(body)
-    head = {"version": 1, "scope": scope, "replica": replica, "number": name.last}
+    head = {"version": 1, "scope": log.scope, "replica": log.replica, "number": number}
     if any(data.get(key) != value for key, value in head.items()) or not isinstance(data.get("records"), list):
         raise SegmentProblem("is not of this log, or of a later version of memctl")
     given = data["records"]
@@ -155,7 +232,7 @@ def unpack(name: SegmentName, body: bytes, scope: str, replica: str, before: str
         raise SegmentProblem("has more records than a segment may have")
     records = [record for one in given if (record := checked(one)) is not None]
     who = (signer or str(data.get("who") or "")).encode("utf-8", "replace").decode()
-    return Segment(clean.one_line(who, 80), records, len(given) - len(records) - given.count(["", {}]))
+    return Segment(clean.one_line(who, _AUTHOR), records, len(given) - len(records) - given.count(["", {}]))
 
 
 def _inflate(body: bytes) -> dict[str, Any]:

@@ -8,6 +8,7 @@ from memctl.remote.carrier import SegmentPlace
 from memctl.store import remotes
 from memctl.store.database import Database
 from memctl.store.items import items
+from memctl.store.remotes import KnownLog
 
 if TYPE_CHECKING:
     from memctl.remote.carrier import Carrier
@@ -78,32 +79,30 @@ def verified(exchange: "RemoteExchange") -> list[dict[str, Any]]:
     """Each log read from its beginning, with what is wrong in it, and whether it still has what was read earlier."""
     known = remotes.get_logs(exchange.db, exchange.name)
     listing = exchange.carrier.listing(sorted(set(exchange.remote.scopes.values())))
-    rows, judge = [], ItemPolicy(exchange.policy)
-    for (scope, replica), names in sorted(listing.items()):
-        before, last, who, count, problem = "", 0, "", 0, ""
-        for name in names:
-            alone = name.first < name.last
-            if not alone and name.last != last + 1:
-                problem = f"segment {last + 1} is missing"
-                break
-            try:
-                body = exchange.carrier.read(SegmentPlace(scope, replica, name))
-                segment = segments.unpack(name, body, scope, replica, "" if alone else before, exchange.seal)
-                if exchange.seal.signers and who not in ("", segment.who):
-                    raise segments.SegmentProblem(f"is signed by {segment.who}, and not by {who} as those before")
-            except segments.SegmentProblem as exc:
-                problem = f"segment {name.last} {exc}"
-                break
-            before, last, count = name.hash, name.last, count + len(segment.records)
-            who = "" if judge.refuses(segment.who) else segment.who
-        read = known.get((scope, replica))
-        if not problem and read is not None and read.last > last:
-            problem = f"ends at segment {last}; {read.last} were read earlier: it was rolled back"
-        rows.append({"scope": scope, "replica": replica, "who": who, "segments": len(names), "records": count,
-                     "problem": problem})  # fmt: skip
+    rows = [_verified(exchange, known.get(log, KnownLog(*log)), names) for log, names in sorted(listing.items())]
     gone = [one for place, one in known.items() if place not in listing and one.last]
     return rows + [
         {"scope": one.scope, "replica": one.replica, "who": one.who, "segments": 0, "records": 0,
          "problem": f"is gone; {one.last} segment(s) were there"}
         for one in gone
     ]  # fmt: skip
+
+
+def _verified(exchange: "RemoteExchange", known: KnownLog, names: "list[segments.SegmentName]") -> dict[str, Any]:
+    """A log read from its beginning, and compared with what is known of it."""
+    own = known.replica in exchange.remote.mine  # what it calls itself need not be what its key is called
+    log, problem = KnownLog(known.scope, known.replica, who="" if own else known.who), ""
+    last, count, who, judge = 0, 0, "", ItemPolicy(exchange.policy)
+    read = segments.read_log(
+        names, log, lambda name: exchange.carrier.read(SegmentPlace(log.scope, log.replica, name)), exchange.seal
+    )
+    try:
+        for name, segment in read:
+            last, count = name.last, count + len(segment.records)
+            who = "" if judge.refuses(segment.who) else segment.who
+    except segments.SegmentProblem as exc:
+        problem = str(exc)
+    if not problem and known.last > last:
+        problem = f"ends at segment {last}; {known.last} were read earlier: it was rolled back"
+    return {"scope": log.scope, "replica": log.replica, "who": who, "segments": len(names), "records": count,
+            "problem": problem}  # fmt: skip

@@ -22,6 +22,8 @@ BUSY_SECONDS = 30.0
 MAX_VALUES = 32_000 if sqlite3.sqlite_version_info >= (3, 32) else 990
 #: Values that one statement of several binds, which any SQLite can.
 BATCH = 500
+#: With more keys than this, a small table is read whole and not by them.
+MANY = 10_000
 #: Pages of a file that a connection keeps, in KiB: SQLite's own 2 MB make a search read the same pages again.
 CACHE_KIB = 32_000
 #: Rows that are fetched at a time where they are not wanted all at once.

@@ -73,6 +73,18 @@ def answer_of(db: Database, session_id: str, number: int) -> str | None:
     return None if found is None else str(found)
 
 
+def is_copy(db: Database, turn: str, others: Iterable[str], *, timed: bool) -> bool:
+    """Whether a turn (`SESSION#NUMBER`) has the words of one of these, and its time where a client says one."""
+    sql = (
+        "SELECT 1 FROM memory_turns AS a JOIN memory_turns AS b ON b.session_id = ? AND b.number = ? "
+        "AND a.question = b.question AND a.answer = b.answer AND (NOT ? OR a.asked_at = b.asked_at) "
+        "WHERE a.session_id = ? AND a.number = ?"
+    )
+    session, _, number = turn.rpartition("#")
+    places = (one.rpartition("#") for one in others)
+    return any(db.value(sql, (session, number, timed, there, at)) for there, _, at in places)
+
+
 def session_details(db: Database, session_id: str) -> dict[str, Any]:
     """What is noted of a session beside its turns: client, folder, branch, model, files."""
     found = items.load_json(db.value("SELECT metadata_json FROM memory_sessions WHERE session_id = ?", (session_id,)))

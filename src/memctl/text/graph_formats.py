@@ -18,27 +18,27 @@ _MERMAID_SHAPES = {"passage": ("[[", "]]"), "document": ("[(", ")]"), "entity": 
 
 def to_graphml(nodes: Rows, edges: Rows) -> Iterator[str]:
     """The lines of a GraphML document."""
-    from xml.etree import ElementTree as ET
+    from xml.sax.saxutils import escape, quoteattr
 
-    root = ET.Element("graphml", xmlns="http://graphml.graphdrawing.org/xmlns")
+    yield '<?xml version="1.0" encoding="UTF-8"?>'
+    yield '<graphml xmlns="http://graphml.graphdrawing.org/xmlns">'
     for where, names in (("node", ("kind", "label", "type")), ("edge", ("kind", "weight"))):
         for name in names:
             kind = "double" if name == "weight" else "string"
-            ET.SubElement(root, "key", {
-                "id": f"{where}-{name}", "for": where, "attr.name": name, "attr.type": kind,
-            })  # fmt: skip
-    graph = ET.SubElement(root, "graph", id="memory", edgedefault="directed")
+            yield f'  <key id="{where}-{name}" for="{where}" attr.name="{name}" attr.type="{kind}" />'
+    yield '  <graph id="memory" edgedefault="directed">'
     for node in nodes:
-        made = ET.SubElement(graph, "node", id=_xml(node["id"]))
+        yield f"    <node id={quoteattr(_xml(node['id']))}>"
         for name in ("kind", "label", "type"):
-            ET.SubElement(made, "data", key=f"node-{name}").text = _xml(node[name])
+            yield f'      <data key="node-{name}">{escape(_xml(node[name]))}</data>'
+        yield "    </node>"
     for edge in edges:
-        made = ET.SubElement(graph, "edge", source=_xml(edge["src"]), target=_xml(edge["dst"]))
-        ET.SubElement(made, "data", key="edge-kind").text = _xml(edge["kind"])
-        ET.SubElement(made, "data", key="edge-weight").text = str(edge["weight"])
-    ET.indent(root)
-    yield '<?xml version="1.0" encoding="UTF-8"?>'
-    yield ET.tostring(root, encoding="unicode")
+        yield f"    <edge source={quoteattr(_xml(edge['src']))} target={quoteattr(_xml(edge['dst']))}>"
+        yield f'      <data key="edge-kind">{escape(_xml(edge["kind"]))}</data>'
+        yield f'      <data key="edge-weight">{edge["weight"]}</data>'
+        yield "    </edge>"
+    yield "  </graph>"
+    yield "</graphml>"
 
 
 def _xml(text: str) -> str:

@@ -21,7 +21,7 @@ Named = tuple[EntityKind, str]
 #: Characters of a text that are looked at, and of a name that is kept.
 LOOKED_AT, NAME_CHARS = 4000, 200
 #: Words that are kept in mind; then they are looked at anew.
-_KEPT_WORDS = 300_000
+KEPT_WORDS = 300_000
 #: Only a word with one of these can name anything by itself.
 _SIGN = re.compile(r"[\d/_`@]|\w[.:]\w|\(\)|[a-z][A-Z]")
 _IDENTIFIER = re.compile(r"[A-Za-z_$][\w$]*(?:(?:\.|::)[A-Za-z_]\w*)*")
@@ -53,9 +53,13 @@ class NamedThings(dict[str, tuple[tuple[str, str], ...]]):
 
     def of(self, text: str) -> list[Named]:
         """What a text names, each once, in its order; names of persons, places and products last."""
-        if len(self) > _KEPT_WORDS:
+        text = text[:LOOKED_AT]
+        return self.in_words(text.split(), text)
+
+    def in_words(self, words: Sequence[str], text: str) -> list[Named]:
+        """What a text of these words names."""
+        if len(self) > KEPT_WORDS:
             self.clear()
-        words = text[:LOOKED_AT].split()
         held = list(map(self.__getitem__, words))
         out: dict[Named, None] = {}
         for at, found_here in enumerate(held) if any(held) else ():
@@ -64,7 +68,8 @@ class NamedThings(dict[str, tuple[tuple[str, str], ...]]):
                     out[kind, name] = None  # type: ignore[index]
                 elif found := _with_neighbours(words, at, name):
                     out[found] = None
-        out.update(dict.fromkeys(("name", name) for name in _names(text[:LOOKED_AT])))
+        if _NAMES.search(text):
+            out.update(dict.fromkeys(("name", name) for name in _names(text)))
         return list(out)
 
     def __missing__(self, word: str) -> tuple[tuple[str, str], ...]:

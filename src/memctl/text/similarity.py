@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 #: Of longer texts only the beginning and the end are compared: this many characters of each.
 READ = 100_000
@@ -46,3 +46,23 @@ def is_query_cycle(query: str, history: Sequence[str], threshold: float = 0.90) 
 def ends(text: str, count: int) -> str:
     """The first and the last `count` characters of a text that has more."""
     return text if len(text) <= 2 * count else f"{text[:count]} {text[-count:]}"
+
+
+class SharedKeys:
+    """Which of many texts share a key, for instance two rare words; of those before it, each learns the last few."""
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._first: dict[int, int] = {}  # most keys are those of one text, and cost no list
+        self._all: dict[int, list[int]] = {}
+
+    def add(self, at: int, keys: Iterable[int]) -> list[int]:
+        """The earlier texts that share a key with text number `at`, in their order."""
+        found: set[int] = set()
+        for key in keys:
+            first = self._first.setdefault(key, at)
+            if first != at:
+                others = self._all.setdefault(key, [first])
+                found.update(others[-self._most :])
+                others.append(at)
+        return sorted(found)

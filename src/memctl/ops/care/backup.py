@@ -1,5 +1,8 @@
 """memctl backup, salvage and vacuum: a copy of the store, what is left of a damaged one, and a smaller file."""
 
+import os
+
+from memctl import errors
 from memctl.annotations import Annotated, Any
 from memctl.context import Context
 from memctl.operation import NONE, READ, WRITE, Arg, PlainResult, operation
@@ -31,7 +34,7 @@ def backup(
     from memctl.store import backup as copies
     from memctl.store import check, contents
 
-    path = ctx.absolute(file)
+    path = _named_file(ctx, file)
     with ctx.at_work("backup"):
         made = copies.back_up(ctx.db, path, force=force)
     ctx.note(f"[backup] {made['items']} item(s), {made['bytes']} bytes")
@@ -58,7 +61,7 @@ def salvage(
     """
     from memctl.store import salvage as reading
 
-    path = ctx.absolute(new)
+    path = _named_file(ctx, new)
     with ctx.at_work("salvage"):
         found = reading.salvage(ctx.absolute(damaged), path)
     ctx.note(f"[salvage] {found.items} item(s) saved")
@@ -96,3 +99,11 @@ def vacuum(ctx: Context) -> PlainResult:
     return PlainResult(
         {"status": "ok", "bytes_before": before, "bytes_after": after}, [f"{before - after} bytes freed"]
     )
+
+
+def _named_file(ctx: Context, name: str) -> str:
+    """The absolute path of a file to write; `backup/` asks for a folder, and a file `backup` would be a surprise."""
+    path = ctx.absolute(name)
+    if name.endswith(("/", os.sep)):
+        raise errors.BackupFailed(path=path, reason="a name that ends in / is a folder")
+    return path

@@ -64,7 +64,7 @@ def graph(
     filters = read_filters(ctx, request, "graph", injectable=True)
     if around is None:
         filters = said_where(ctx, filters, source, passages=passages)
-        found = GraphBuilder(ctx, filters, limit).newest()
+        found = GraphBuilder(ctx, filters, limit, kind).newest()
     else:
         item = named_item(ctx, around, "graph")
         near = similar_items(ctx, item, _NEAR, all_scopes=request.all_scopes)
@@ -72,9 +72,9 @@ def graph(
             filters = filters.replace(scopes=tuple(dict.fromkeys((*filters.scopes, item.scope))))
         filters = said_where(ctx, filters, source, passages=True)
         found = GraphBuilder(ctx, filters, limit).around(item, [(one.id, share) for one, share in near], depth)
-    edges = [edge._asdict() for edge in found.edges if kind is None or edge.kind in kind]
-    ends = {edge[end] for edge in edges for end in ("src", "dst")}
-    nodes = [node._asdict() for node in found.nodes if kind is None or node.id in ends]
+    edges = [edge for edge in found.edges if kind is None or edge["kind"] in kind]
+    ends = {edge[end] for edge in edges for end in ("src", "dst")} if kind else set()
+    nodes = [node for node in found.nodes if kind is None or node["id"] in ends]
     if found.truncated:
         ctx.note(f"[graph] {limit} nodes and not all; -n {min(10 * limit, 100_000)} shows more")
     elif not edges:
@@ -83,7 +83,7 @@ def graph(
         "status": "ok", "total": len(nodes), "truncated": found.truncated,
         "counts": dict(sorted(Counter(edge["kind"] for edge in edges).items())), "nodes": nodes, "edges": edges,
     }  # fmt: skip
-    return PlainResult(data, list(_lines(format, data)), verbatim=format != "lines")
+    return PlainResult(data, _lines(format, data), verbatim=format != "lines")
 
 
 def _lines(format: Format, data: dict[str, Any]) -> Iterator[str]:
@@ -92,7 +92,14 @@ def _lines(format: Format, data: dict[str, Any]) -> Iterator[str]:
     if format == "json":
         import json
 
-        yield json.dumps(data, indent=2, ensure_ascii=False)
+        encode = json.JSONEncoder(ensure_ascii=False).encode
+        lists = {"nodes": nodes, "edges": edges}
+        yield encode({key: value for key, value in data.items() if key not in lists})[:-1] + ","
+        for name, rows in lists.items():
+            yield f'"{name}": ['
+            yield from (encode(row) + "," for row in rows[:-1])
+            yield from map(encode, rows[-1:])
+            yield "]," if name == "nodes" else "]}"
     elif format != "lines":
         from memctl.text import graph_formats
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 
 from memctl import ids
-from memctl.store.database import Database
+from memctl.store.database import MANY, Database
 from memctl.store.items import events, items
 from memctl.store.items.retention import retention_of
 from memctl.types import MemoryLink
@@ -83,8 +83,12 @@ def links_of(db: Database, item_id: str) -> list[MemoryLink]:
 
 def links_of_items(db: Database, item_ids: Iterable[str]) -> list[MemoryLink]:
     """The links that any of these items is either end of, each once, in the order of their ends."""
-    sql = "SELECT src_id, dst_id, rel, created_at FROM memory_links WHERE src_id IN (?*) OR dst_id IN (?*)"
-    return [MemoryLink(*row) for row in sorted(set(db.rows(sql, keys=item_ids)))]
+    wanted = set(item_ids)
+    sql = "SELECT src_id, dst_id, rel, created_at FROM memory_links"
+    if len(wanted) > MANY:
+        return [MemoryLink(*row) for row in sorted(db.rows(sql)) if row[0] in wanted or row[1] in wanted]
+    sql += " WHERE src_id IN (?*) OR dst_id IN (?*)"
+    return [MemoryLink(*row) for row in sorted(set(db.rows(sql, keys=sorted(wanted))))]
 
 
 def superseded_by_each(db: Database, item_ids: Sequence[str]) -> dict[str, list[tuple[str, str]]]:

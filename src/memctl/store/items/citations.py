@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from memctl import ids
 from memctl.annotations import NamedTuple
-from memctl.store.database import Database
+from memctl.store.database import MANY, Database
 
 #: States in which what is cited is not as it was.
 STALE = ("changed", "moved", "gone")
@@ -36,8 +36,12 @@ _COLUMNS = ", ".join(CitationRow._fields)
 def _read(db: Database, where: str, keys: Iterable[str]) -> list[CitationRow]:
     if "memory_citations" not in db.tables:
         return []
-    sql = f"SELECT {_COLUMNS} FROM memory_citations WHERE {where} IN (?*) ORDER BY item_id, number"
-    return [CitationRow(*row) for row in db.rows(sql, keys=keys)]
+    wanted, sql = dict.fromkeys(keys), f"SELECT {_COLUMNS} FROM memory_citations"
+    if len(wanted) > MANY:
+        found = [CitationRow(*row) for row in db.rows(f"{sql} ORDER BY item_id, number")]
+        return [row for row in found if getattr(row, where) in wanted]
+    sql = f"{sql} WHERE {where} IN (?*) ORDER BY item_id, number"
+    return [CitationRow(*row) for row in db.rows(sql, keys=wanted)]
 
 
 def of_items(db: Database, item_ids: Iterable[str]) -> dict[str, list[CitationRow]]:

@@ -8,12 +8,16 @@ program wrote, or a program past the gate of policy, no rules have seen.
 import json
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from functools import lru_cache
 
 from memctl import ids
-from memctl.annotations import Any
+from memctl.annotations import TYPE_CHECKING, Any
 from memctl.store.database import Database
 from memctl.store.items import items
 from memctl.types import MemoryEvent, MemoryItem
+
+if TYPE_CHECKING:
+    from memctl.store.items.overview import ItemOutline
 
 
 def log(
@@ -137,8 +141,15 @@ def record_scan(db: Database, switches: str, moment: str) -> None:
     db.set_meta(SCAN_KEY, json.dumps({"rules": name_rules(switches), "at": moment}))
 
 
+@lru_cache(maxsize=256)
+def _said_of_write(details: str) -> tuple[str, bool]:
+    """By which rules a write was judged, and whether it left the texts as they were; many writes say the same."""
+    said = items.load_object(details)
+    return str(said.get("rules", "")), said.get("reason") in _SAME_TEXT
+
+
 def unseen_items(
-    db: Database, rules: str, given: Sequence[MemoryItem], *, past: bool = False
+    db: Database, rules: str, given: "Sequence[MemoryItem | ItemOutline]", *, past: bool = False
 ) -> tuple[set[str], dict[str, bool]]:
     """Which of these items the rules have not seen as they are now; and the note of those that pass, to add to.
 
@@ -161,9 +172,9 @@ def unseen_items(
         "WHERE +action = 'write' AND item_id IN (?*) ORDER BY rowid",
         keys=unknown,
     ):
-        said, before = items.load_object(details), last[item_id]
-        if before is None or before[1] != content_hash or said.get("reason") not in _SAME_TEXT:
-            last[item_id] = str(said.get("rules", "")), str(content_hash), str(when)
+        (judged_by, same_text), before = _said_of_write(details), last[item_id]
+        if before is None or before[1] != content_hash or not same_text:
+            last[item_id] = judged_by, str(content_hash), str(when)
     for item in asked:
         write = last[item.id]
         judged_by, content_hash, when = write or ("", item.content_hash, item.updated_at)

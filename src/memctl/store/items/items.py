@@ -81,15 +81,13 @@ def to_item(row: tuple[Any, ...], path: str = "") -> MemoryItem:
     """The item a row of COLUMNS holds. Raises StoreCorrupt, which names the store's `path`, for a damaged one."""
     (item_id, tier, type_, title, content, tags, entities, links, provenance, confidence, validation, scope, expires,
      used, last_used, created, updated, rule, superseded, archived, _hash, corpus, injectable) = row  # fmt: skip
-    found, source = load_json(links), MemoryProvenance.from_dict(load_object(provenance))
-    source.source_kind, source.source_id = _text(source.source_kind), _text(source.source_id)
-    source.chunk_ids, source.content_hashes = load_strings(source.chunk_ids), load_strings(source.content_hashes)
+    found = load_json(links)
     try:
         return MemoryItem(
             id=str(item_id), tier=tier, type=type_, title=_text(title), content=_text(content),
             tags=load_strings(tags), entities=load_strings(entities),
             links=[link for link in found if isinstance(link, dict)] if isinstance(found, list) else [],
-            provenance=source,
+            provenance=load_provenance(provenance),
             confidence=min(max(float(confidence), 0.0), 1.0) if isinstance(confidence, int | float) else 0.5,
             validation=validation if validation in VALIDATIONS else "unverified", scope=_text(scope),
             expires_at=_text(expires, None),
@@ -100,6 +98,14 @@ def to_item(row: tuple[Any, ...], path: str = "") -> MemoryItem:
         )  # fmt: skip
     except (ValueError, TypeError, OverflowError) as exc:  # no program stores what its table refuses
         raise errors.StoreCorrupt(path=path, reason=f"item {_text(item_id)}: {exc}") from exc
+
+
+def load_provenance(held: object) -> MemoryProvenance:
+    """Where an item comes from, of its JSON."""
+    source = MemoryProvenance.from_dict(load_object(held))
+    source.source_kind, source.source_id = _text(source.source_kind), _text(source.source_id)
+    source.chunk_ids, source.content_hashes = load_strings(source.chunk_ids), load_strings(source.content_hashes)
+    return source
 
 
 def from_item(item: MemoryItem) -> tuple[Any, ...]:

@@ -3,10 +3,12 @@
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
 
+from memctl import ids
 from memctl.annotations import Any, Literal, NamedTuple
 from memctl.store.database import Database
 from memctl.store.filters import DEFAULT_DOMAIN, Filters, utc_of
-from memctl.store.items.items import load_strings
+from memctl.store.items.items import ORDERS, load_provenance, load_strings
+from memctl.types import MemoryProvenance
 
 #: Many items have the same tags.
 _strings = lru_cache(maxsize=1024)(load_strings)
@@ -37,6 +39,55 @@ def iterate_words(
         [most, *values],
     ):
         yield str(item_id), str(made or ""), str(text or ""), _strings(words)
+
+
+class ItemOutline(NamedTuple):
+    """What a drawing needs of an item, under the names of `MemoryItem`."""
+
+    id: str
+    type: str
+    title: str
+    content: str
+    entities_json: str
+    provenance_json: str
+    rule_id: str | None
+    updated_at: str
+    injectable: int
+
+    @property
+    def content_hash(self) -> str:
+        """The hash of the content as it is now."""
+        return ids.content_hash(self.content)
+
+    @property
+    def entities(self) -> list[str]:
+        """The names that it was given."""
+        return load_strings(self.entities_json) if self.entities_json != "[]" else []
+
+    @property
+    def provenance(self) -> MemoryProvenance:
+        """Where it stands in a document, or which items it was made from; nothing of other sources."""
+        held = self.provenance_json
+        return load_provenance(held) if '"doc"' in held or "MEM-" in held else ELSEWHERE
+
+
+#: The source of an outline that neither stands in a document nor was made from items.
+ELSEWHERE = MemoryProvenance(created_at="")
+_OUTLINE = (
+    "SELECT i.id, i.type, coalesce(CAST(i.title AS TEXT), ''), coalesce(CAST(i.content AS TEXT), ''), i.entities, "
+    "CAST(i.provenance_json AS TEXT), i.rule_id, i.updated_at, i.injectable FROM memory_items AS i"
+)
+
+
+def iterate_outlines(db: Database, filters: Filters) -> Iterator[ItemOutline]:
+    """The items that pass the filters, newest first."""
+    where, values = filters.where()
+    return map(ItemOutline._make, db.each(f"{_OUTLINE} WHERE {where} ORDER BY {ORDERS['newest']}", values))
+
+
+def outlines_of(db: Database, item_ids: Iterable[str]) -> list[ItemOutline]:
+    """The items with these ids."""
+    return list(map(ItemOutline._make, db.rows(f"{_OUTLINE} WHERE i.id IN (?*) ORDER BY i.id", keys=item_ids)))
 
 
 class ItemPlace(NamedTuple):
