@@ -398,7 +398,7 @@ def test_the_index_is_asked_once_not_once_per_item(db: Database, count: bool, sc
 @pytest.mark.parametrize("others", [0, 4, 40])  # of 20 items in the scopes: most, or few, pass
 @pytest.mark.parametrize("filters", [{}, {"injectable": True}, {"archived": True}])
 def test_which_items_pass_is_told_alike_before_and_after_most_are_known(
-    db: Database, others: int, filters: dict[str, bool]
+    db: Database, others: int, filters: dict[str, Any]
 ) -> None:
     odd: list[dict[str, Any]] = [
         {"archived": True}, {"injectable": False}, {"validation": "retracted"}, {"expires_at": "2999-01-01T00:00:00Z"},
