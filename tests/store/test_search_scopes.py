@@ -10,7 +10,7 @@ from memctl.store.connect import open_write
 from memctl.store.database import Database
 from memctl.store.filters import Filters
 from memctl.store.items import items
-from memctl.store.scopes import decode_varints
+from memctl.store.search import index
 from memctl.types import MemoryItem, MemoryProvenance
 
 WORDS = (
@@ -61,4 +61,4 @@ def test_an_index_that_does_not_say_how_long_items_are_is_taken_as_it_is(db: Dat
 
 @pytest.mark.parametrize(("data", "numbers"), [(b"", []), (b"\x05\x7f", [5, 127]), (b"\x81\x00\x02", [128, 2])])
 def test_the_numbers_of_a_record(data: bytes, numbers: list[int]) -> None:
-    assert decode_varints(data) == numbers
+    assert index.decode_varints(data) == numbers

@@ -96,9 +96,7 @@ class Term:
             matching = index.count_matches(db, expression, size) if count >= COMMON else count
             found = index.match_strengths(db, expression, filters, size, matching)
             if filters.scopes is not None and index.has_other_scopes(db, filters.scopes):
-                from memctl.store.scopes import strengths_in_scopes
-
-                found = strengths_in_scopes(db, found, filters.scopes)
+                found = index.strengths_in_scopes(db, found, filters.scopes)
             if not self.rows and worth == 1.0:
                 self.rows = found
                 continue

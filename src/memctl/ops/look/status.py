@@ -10,8 +10,7 @@ from memctl.operation import READ, Arg, Fields, PlainResult, Result, operation
 from memctl.parameters import Passages, ReadIn, ReadRequest, Source, seen_through
 from memctl.store.filters import Filters
 from memctl.store.search.fts import DOUBTS
-from memctl.text.bars import bar
-from memctl.text.clean import one_line
+from memctl.text.clean import bar, one_line
 from memctl.text.tokens import CHARS_PER_TOKEN, estimate_tokens
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from operator import attrgetter
 
 from memctl import errors
 from memctl.store.database import FTS, MAX_CACHED, Database, index_state
-from memctl.store.filters import Filters
+from memctl.store.filters import Filters, Passing
 from memctl.text.query import stem
 
 _MATCHING = f"SELECT rowid FROM {FTS} WHERE {FTS} MATCH ?"
@@ -142,27 +142,6 @@ def created_days(db: Database, rows: Iterable[int]) -> dict[int, int]:
         sql = f"SELECT i.rowid, CAST(i.created_at AS TEXT) FROM {_CHOSEN}"
         known.update((row, day_of(stamp or "")) for row, stamp in db.rows(sql, [str(unknown)]))
     return {row: day for row in rows if (day := known.get(row)) is not None}
-
-
-class Passing:
-    """What is known of which items pass some filters.
-
-    lasting   those that do, and go on doing so
-    failing   those that do not
-    doubtful  where most pass: every item that is not among these passes, and goes on doing so
-    is_read   whether it was read which are doubtful
-    """
-
-    __slots__ = ("doubtful", "failing", "is_read", "lasting")
-
-    def __init__(self) -> None:
-        self.lasting, self.failing = set[int](), set[int]()
-        self.doubtful: set[int] | None = None
-        self.is_read = False
-
-    def passes(self, rows: AbstractSet[int]) -> bool:
-        """Whether all of these are known to pass, and to go on doing so."""
-        return rows <= self.lasting if self.doubtful is None else not (rows & self.doubtful) - self.lasting
 
 
 def filter_rows(db: Database, filters: Filters, rows: AbstractSet[int]) -> AbstractSet[int]:
@@ -311,7 +290,8 @@ def _read_doubtful(db: Database, filters: Filters, size: int) -> None:
         return
     known.is_read = True
     if 2 * count_in_scopes(db, filters, size) > size:
-        condition, values = filters.where("i")
+        inside = filters if filters.scopes and has_other_scopes(db, filters.scopes) else filters.replace(scopes=None)
+        condition, values = inside.where("i")
         sql = f"SELECT i.rowid FROM memory_items AS i WHERE NOT ({condition} AND i.expires_at IS NULL) LIMIT ?"
         found = {row for (row,) in db.rows(sql, [*values, size // 2 + 1])}
         known = _known(db, filters, len(found))
@@ -454,6 +434,70 @@ def covered_terms(
     return out
 
 
+# --- lengths ---------------------------------------------------------------------------------------------------------
+
+
+#: How much the length counts in FTS5's bm25 (its constant b).
+B = 0.75
+#: Items of a scope, those stored first, whose average length stands for that of all.
+SAMPLE = 2000
+
+
+def strengths_in_scopes(db: Database, strengths: Mapping[int, float], scopes: Sequence[str]) -> Mapping[int, float]:
+    """The strengths of a word, by rowid, as they would be if the store held nothing but these scopes."""
+    everywhere, here = _average_lengths(db, tuple(scopes))
+    if not strengths or everywhere == here:
+        return strengths
+    before, after = B / everywhere, B / here
+    lengths: dict[int, int] = db.cached("lengths")
+    unknown = [row for row in strengths if row not in lengths]
+    if unknown:
+        db.cached("lengths", len(unknown))
+        lengths.update(dict.fromkeys(unknown, 0))
+        sql = f"SELECT id, sz FROM {FTS}_docsize WHERE id IN (SELECT value FROM json_each(?))"
+        lengths.update((row, sum(decode_varints(size))) for row, size in db.rows(sql, [str(unknown)]))
+    return {
+        row: strength * (1 - B + before * lengths[row]) / (1 - B + after * lengths[row])
+        for row, strength in strengths.items()
+    }
+
+
+def _average_lengths(db: Database, scopes: tuple[str, ...]) -> tuple[float, float]:
+    """The average length in the store, and in these scopes; twice the same when the index does not say."""
+    known = db.cached("averages")
+    if scopes not in known:
+        known[scopes] = (1.0, 1.0)
+        record = db.value(f"SELECT block FROM {FTS}_data WHERE id = 1") if f"{FTS}_docsize" in db.tables else None
+        items, *words = decode_varints(record or b"\0")
+        if items and sum(words):
+            everywhere = sum(words) / items
+            lengths = [
+                sum(decode_varints(size))
+                for scope in scopes
+                for (size,) in db.rows(
+                    f"SELECT sz FROM {FTS}_docsize "
+                    "WHERE id IN (SELECT rowid FROM memory_items WHERE scope = ? LIMIT ?)",
+                    (scope, SAMPLE),
+                )
+            ]
+            known[scopes] = (everywhere, sum(lengths) / len(lengths) if any(lengths) else everywhere)
+    found: tuple[float, float] = known[scopes]
+    return found
+
+
+def decode_varints(data: bytes) -> list[int]:
+    """The numbers in a record of the index: seven bits in a byte, the highest first, the last byte below 128."""
+    if data.isascii():  # a byte below 128 is a number
+        return list(data)
+    out, number = [], 0
+    for byte in data:
+        number = number << 7 | byte & 127
+        if byte < 128:
+            out.append(number)
+            number = 0
+    return out
+
+
 # --- usage -----------------------------------------------------------------------------------------------------------
 
 
@@ -492,7 +536,7 @@ def read_usage(db: Database, item_ids: Sequence[str]) -> dict[str, ItemUsage]:
     if "memory_retention" in db.tables:
         fades = "iif(r.kind = 'fade', r.rate, NULL)"
         join += " LEFT JOIN memory_retention AS r ON r.item_id = i.id"
-    if "memory_usefulness" in db.tables:
+    if "memory_usefulness" in db.tables and db.value("SELECT 1 FROM memory_usefulness LIMIT 1"):
         of_item = "FROM memory_usefulness AS u WHERE u.item_id = i.id"
         told = f"(SELECT ifnull(sum(1), 0) {of_item}), (SELECT ifnull(sum(u.used <> ''), 0) {of_item})"
     sql = (
