@@ -1,5 +1,6 @@
 """Guards that hold for every test: a scratch HOME, a scratch folder to stand in, no MEMCTL_* of the user's."""
 
+import gc
 import os
 import signal
 import sqlite3
@@ -37,6 +38,10 @@ def pytest_configure(config: pytest.Config) -> None:
         if signal.getsignal(number) is signal.SIG_IGN:
             with suppress(ValueError):  # not the main thread
                 signal.signal(number, usual)
+
+
+def pytest_collection_finish() -> None:
+    gc.freeze()  # the tests themselves are no garbage: nobody need look through all of them again and again
 
 
 @pytest.fixture(scope="session")
