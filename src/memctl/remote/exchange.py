@@ -115,8 +115,8 @@ class RemoteExchange:
 
     def _exchange(self, *, accept: bool, dry_run: bool) -> None:
         before = remotes.get_logs(self.db, self.name)
-        read = {log: one.last for log, one in before.items()}
-        listing = self.carrier.listing(sorted(set(self.remote.scopes.values())), read)
+        own = {log: one._replace(hash="") for log, one in before.items() if log[1] == self.remote.replica}
+        listing = self.carrier.listing(sorted(set(self.remote.scopes.values())), before | own)
         news = _News(self, listing, before)
         news.read()
         try:
@@ -322,9 +322,9 @@ class RemoteExchange:
 
     def _send(self, listing: "Listing") -> bool:
         """Publish what is on its way out; whether there was anything."""
-        outbox = remotes.get_outbox(self.db, self.name)
-        if not outbox or self.remote.read_only:
+        if self.remote.read_only:
             return False
+        outbox = remotes.get_outbox(self.db, self.name)
         replica = self._load().replica
         new, drop = list[tuple[SegmentPlace, bytes]](), list[SegmentPlace]()
         for one in outbox:
@@ -336,9 +336,10 @@ class RemoteExchange:
                 older = listing.get((one.scope, replica), [])
                 drop += [SegmentPlace(one.scope, replica, gone) for gone in older if gone.last < name.last]
         self.carrier.publish(new, drop)
-        with self.db.atomic():
-            self._acknowledge(outbox)
-        return True
+        if outbox:
+            with self.db.atomic():
+                self._acknowledge(outbox)
+        return bool(outbox)
 
     def _acknowledge(self, arrived: list[OutgoingSegment]) -> None:
         """Segments of ours have arrived."""

@@ -251,7 +251,7 @@ def stats_text(result: Stats) -> Iterator[str]:
     if n["links"]:
         yield f"  Links: {n['links']}"
     if n["told_items"]:
-        yield f"  Told unasked: {n['told_items']} items, {n['useful_items']} of them used, ~{n['told_tokens']} tokens"
+        yield f"  Told: {n['told_items']} items, {n['useful_items']} of them used, ~{n['told_tokens']} tokens"
     yield f"  Embeddings:   {n['embeddings_count']}"
     yield f"  Audit events: {n['events_count']}"
 
