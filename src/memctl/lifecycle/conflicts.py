@@ -35,7 +35,7 @@ def scan(db: Database, filters: Filters) -> tuple[list[tuple[str, str, str]], in
     read = overview.iterate_texts(db, filters.replace(injectable=True, archived=False, origin="statements"))
     rows = [(item_id, place, text) for item_id, place, text in read if len(text) <= MOST_CHARS]
     words = contradiction.TopicWords()
-    topics = [tuple(words.of(text)) for _, _, text in rows]
+    topics = [tuple(words.of(text.split())) for _, _, text in rows]
     counts = Counter(chain.from_iterable(topics))
     telling = sorted((count, word) for word, count in counts.items() if 1 < count <= COMMON)
     ranks = {word: rank for rank, (_, word) in enumerate(telling, 1)}
