@@ -2,15 +2,25 @@
 
 import os
 import shutil
+import sqlite3
 import statistics
 import subprocess
+import sys
+import time
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from benchmarks.cases import Row, write_items
 from benchmarks.everyday import remember_cost
-from benchmarks.house import House
+from benchmarks.house import ROOT, House
 from benchmarks.measure import Cost, check, medians, spawn
+
+if TYPE_CHECKING:
+    from clusters import Cluster
+
+_BEHIND = "1,000 records in, of a million in 200 logs, from PostgreSQL"
 
 
 def measure(house: House, count: int, runs: int) -> Iterator[Row]:
@@ -43,6 +53,72 @@ def measure(house: House, count: int, runs: int) -> Iterator[Row]:
                 _run(house, db, "remove", "team")
         Path(there).unlink()
     yield _writes(alone, here)
+    yield from database(house, runs)
+
+
+def database(house: House, runs: int) -> Iterator[Row]:
+    """What a thousand records cost that are new among a million, in the logs of 200 replicas in a database."""
+    sys.path.insert(0, str(ROOT / "tests"))
+    try:
+        import pytest
+    except ImportError:
+        yield Row(_BEHIND, "not installed: pytest, whose server is used", "", "")
+        return
+    try:
+        from clusters import cluster
+
+        with cluster() as team:
+            yield from _behind(house, team, runs)
+    except pytest.skip.Exception as why:
+        yield Row(_BEHIND, f"not installed: {why}", "", "")
+
+
+def _behind(house: House, team: "Cluster", runs: int) -> Iterator[Row]:
+    import psycopg
+
+    from clusters import OWNER, fill
+
+    extra = house.folder / "psycopg"  # what memctl[postgres] brings, and nothing else of this interpreter's
+    extra.mkdir()
+    for one in Path(psycopg.__file__).parents[1].glob("psycopg*"):
+        (extra / one.name).symlink_to(one)
+    (extra / "typing_extensions.py").symlink_to(Path(psycopg.__file__).parents[1] / "typing_extensions.py")
+    env = house.env | {"PYTHONPATH": str(extra)}
+    team.renew("anna", "bert")
+    script = subprocess.run(house.command("remote", "init", team.url(OWNER), "--scope", "team"), env=env, check=True,
+                            capture_output=True, text=True).stdout  # fmt: skip
+    team.admit("anna", script)
+    known, behind, now = fill(team, "team"), house.store("remote-behind"), house.store("remote-now")
+    words = ("remote", "add", "team", team.url("anna"), "--scope", "project=team", "--db", behind, "-q")
+    check(spawn(house.command(*words), env), "remote add")
+    with closing(sqlite3.connect(behind)) as conn, conn:
+        sql = "INSERT INTO memctl_remote_logs(remote, scope, replica, last, hash) VALUES ('team', 'team', ?, 5, ?)"
+        conn.executemany(sql, known)
+    news, none = list[Cost](), list[Cost]()
+    for _ in range(max(3, runs)):
+        shutil.copyfile(behind, now)
+        for found in (news, none):
+            found.append(check(spawn(house.command("remote", "sync", "--db", now, "-q"), env), "remote sync"))
+    for costs, title, limit in ((news, _BEHIND, "≤ 0.5 s"), (none, "an exchange over PostgreSQL without news", "")):
+        wall, cpu = (statistics.median(values) for values in zip(*((one.wall, one.cpu) for one in costs), strict=True))
+        yield Row(title, f"{wall:.2f} s, {cpu:.2f} s CPU", "", limit)
+    took = statistics.median(_read_behind(team.url("anna"), known) for _ in range(max(3, runs)))
+    yield Row("these 1,000 records: connect, ask and read, without what becomes of them here", f"{took:.2f} s", "", "")
+
+
+def _read_behind(url: str, known: list[tuple[str, str]]) -> float:
+    """Seconds on the wall."""
+    from memctl.remote.carrier import SegmentPlace
+    from memctl.remote.postgres import PostgresCarrier
+    from memctl.store.remotes import KnownLog
+
+    start = time.perf_counter()
+    carrier = PostgresCarrier(url)
+    found = carrier.listing(["team"], {("team", one): KnownLog("team", one, 5, digest) for one, digest in known})
+    for (scope, replica), names in found.items():
+        for name in (one for one in names if one.last > 5):
+            carrier.read(SegmentPlace(scope, replica, name))
+    return time.perf_counter() - start
 
 
 def _writes(alone: str, shared: str) -> Row:

@@ -14,6 +14,9 @@ from typing import Any
 
 import pytest
 
+from memctl import ids
+from memctl.remote import merge, segments
+
 psycopg = pytest.importorskip("psycopg", reason="memctl[postgres] is not installed")
 
 DATABASE, OWNER = "memory", "owner"
@@ -103,3 +106,40 @@ def _await(made: Cluster, server: "subprocess.Popen[bytes]") -> None:
         else:
             return
     raise AssertionError("the server did not start")
+
+
+# --- a large one -----------------------------------------------------------------------------------------------------
+
+
+def fill(team: Cluster, scope: str) -> list[tuple[str, str]]:
+    """200 logs of 5000 records each, as large as real ones, and five more in each: replica, and hash before these."""
+    read, news = [], []
+    for number in range(200):
+        replica, digest = f"{number:012x}", ids.bytes_hash(str(number).encode())
+        read.append((replica, digest))
+        made = [_said(scope, f"Fact {number}.{n} is about topic {n} of {number}.", replica, 5 * number + n)
+                for n in range(5)]  # fmt: skip
+        news += [(replica, *one) for one in segments.pack(scope, replica, f"m{number}", 5, digest, made)]
+    with psycopg.connect(team.url(OWNER)) as conn, conn.cursor() as cursor:
+        cursor.execute("ALTER TABLE memctl.segments DISABLE TRIGGER check_number")
+        cursor.executemany("INSERT INTO memctl.replicas VALUES (%s, 'bert')", [(replica,) for replica, _ in read])
+        with cursor.copy("COPY memctl.segments FROM STDIN") as copy:
+            for replica, digest in read:
+                for last in range(1, 6):
+                    copy.write_row((scope, replica, last, last, digest, os.urandom(186_000)))
+            for replica, name, body in news:
+                copy.write_row((scope, replica, *name, body))
+        cursor.execute("ALTER TABLE memctl.segments ENABLE TRIGGER check_number")
+    team.ask("VACUUM ANALYZE memctl.segments")
+    return read
+
+
+def _said(scope: str, content: str, replica: str, number: int) -> tuple[str, merge.State]:
+    """A record of a replica's."""
+    fields: dict[str, Any] = {
+        "content": content, "title": "T", "type": "note", "tier": "ltm", "confidence": 1.0, "importance": 1.0,
+        "validation": "unverified", "expires_at": None, "source": ["chat", "m", []], "tags": [], "entities": [],
+        "links": [], "archived": False, "superseded_by": None, "made": "2026-01-01T00:00:00.000000+00:00",
+    }  # fmt: skip
+    stamp = merge.make_stamp(1_700_000_000_000_000, replica)
+    return merge.key_of(scope, content, 0), merge.birth(f"MEM-{number:012x}", fields, (), stamp)

@@ -1,10 +1,12 @@
 """Guards that hold for every test: a scratch HOME, a scratch folder to stand in, no MEMCTL_* of the user's."""
 
+import gc
 import os
 import signal
 import sqlite3
 from collections.abc import Iterator
 from contextlib import suppress
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +15,8 @@ from hypothesis import HealthCheck, settings
 
 import support
 from memctl import context, ids
+from memctl.store import migrate, schema
+from memctl.store.database import Database
 
 #: No test looks at a clock: how long an example takes says how busy the machine is. A run without the slow sweeps tries
 #: a third of the examples; CI tries all of them on its first Python.
@@ -36,15 +40,34 @@ def pytest_configure(config: pytest.Config) -> None:
                 signal.signal(number, usual)
 
 
+def pytest_collection_finish() -> None:
+    gc.freeze()  # the tests themselves are no garbage: nobody need look through all of them again and again
+
+
 @pytest.fixture(scope="session")
 def scratch_root(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.getbasetemp().resolve()
 
 
+@pytest.fixture(scope="session")
+def folder_numbers() -> Iterator[int]:
+    """Numbers for folders: pytest's own factory looks through all that there are to find each next one."""
+    return count()
+
+
+@pytest.fixture
+def tmp_path(scratch_root: Path, folder_numbers: Iterator[int]) -> Path:
+    """An empty folder of the test's own that is not in its home."""
+    folder = scratch_root / f"tmp{next(folder_numbers)}"
+    folder.mkdir(mode=0o700)
+    return folder
+
+
 @pytest.fixture(autouse=True)
-def scratch(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory, scratch_root: Path) -> Path:
+def scratch(monkeypatch: pytest.MonkeyPatch, scratch_root: Path, folder_numbers: Iterator[int]) -> Path:
     """The test's current folder, empty. HOME is above it: a process, too, looks no further for the nearest store."""
-    base = tmp_path_factory.mktemp("t").resolve()
+    base = scratch_root / f"t{next(folder_numbers)}"
+    base.mkdir(mode=0o700)
     here = base / "here"
     here.mkdir()
     for name in [name for name in os.environ if name.startswith(("MEMCTL_", "XDG_"))]:
@@ -85,6 +108,33 @@ def closed_stores(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     for conn in opened:
         with suppress(sqlite3.ProgrammingError):  # it is another thread's
             conn.close()
+
+
+@pytest.fixture(scope="session", autouse=True)
+def copied_schema() -> Iterator[None]:
+    """Make the tables of a new store once, and give each new store a copy of them, which it migrates like an older one.
+
+    Other steps, another tokenizer, and a connection that a test has its hand in get the real thing alone. So does every
+    store that a process makes.
+    """
+    steps, real, usual = migrate.MIGRATIONS, migrate.migrate, schema.tokenizer(None)
+    made = {}
+    for page_size in (4096, 8192):  # of a store in memory, and of a file
+        made[page_size] = Database("", "")
+        made[page_size].run(f"PRAGMA page_size = {page_size}")
+        real(made[page_size])
+
+    def copying(db: Database, tokenizer: str | None = None) -> None:
+        plain = type(db.conn) is sqlite3.Connection and migrate.MIGRATIONS is steps
+        if plain and tokenizer in {None, usual} and not db.value("PRAGMA schema_version"):
+            made[db.value("PRAGMA page_size")].conn.backup(db.conn)
+        real(db, tokenizer)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(migrate, "migrate", copying)
+        yield
+    for template in made.values():
+        template.close()
 
 
 @pytest.fixture

@@ -89,9 +89,9 @@ def main(argv: list[str]) -> int:
         )
         if status:
             return status
-    for number, python in enumerate(pythons):
-        inside = first if number == 0 else environment(python, "test")
-        status = run_tests(inside, wanted, slow=not wanted.fast and (wanted.slow or number == 0))
+    for python in [*pythons[1:], pythons[0]]:  # the slow sweeps come last: what fails at once is seen at once
+        inside = first if python == pythons[0] else environment(python, "test")
+        status = run_tests(inside, wanted, slow=not wanted.fast and (wanted.slow or python == pythons[0]))
         if status:
             return status
     if failed:

@@ -63,14 +63,15 @@ class ItemChange(NamedTuple):
 class ItemPolicy:
     """What the rules make of items."""
 
-    __slots__ = ("_policy",)
+    __slots__ = ("_clean", "_policy")
 
     def __init__(self, policy: "MemoryPolicy") -> None:
         self._policy = policy
+        self._clean: set[str] = set()
 
     def judge(self, item: MemoryItem, place: SourcePosition | None = None) -> "PolicyVerdict":
         """The verdict on a statement, with all that it carries."""
-        verdict = self._policy.evaluate_item(item)
+        verdict = self._policy.evaluate_item(item, self._clean)
         if verdict.rejected or not self.refuses(*references(item, place)):
             return verdict
         from memctl.policy import PolicyVerdict
@@ -137,12 +138,18 @@ class ItemPolicy:
             return False
         return self._policy.judge(text, field="references", document=False).action == "reject"
 
-    def has_secret(self, text: str) -> bool:
-        """Whether a text holds a secret for which no statement is stored."""
-        if not text or self._policy.is_clean(text):
-            return False
-        findings = self._policy.judge(text, document=False).findings
-        return any(one.kind == "secret" and one.action == "reject" for one in findings)
+    def has_secret(self, texts: Iterable[str], words: Iterable[str]) -> bool:
+        """Whether one of these texts, or the words together, hold a secret for which no statement is stored.
+
+        A text in which nothing at all is found is not searched again when an item of it is judged.
+        """
+        for text in filter(None, (*texts, "\n".join(_telling(words)))):
+            findings = self._policy.findings(text, document=False)
+            if any(one.kind == "secret" and one.action == "reject" for one in findings):
+                return True
+            if not findings:
+                self._clean.add(text)
+        return False
 
 
 def holding_rules(findings: "Iterable[Finding]") -> tuple[str, ...]:
@@ -167,8 +174,13 @@ def tidy_statement(item: MemoryItem) -> None:
 
 def references(item: MemoryItem, place: SourcePosition | None = None) -> list[str]:
     """All texts of an item beside its content, title, tags, entities and source, but for ids and hashes of our own."""
-    words = (item.id, *_texts(_reference_fields(item)), place.anchor if place else "")
-    return [word for word in words if re.fullmatch(_PLAIN, word, re.ASCII) is None]
+    return _telling((item.id, *_texts(_reference_fields(item)), place.anchor if place else ""))
+
+
+def _telling(words: Iterable[str]) -> list[str]:
+    """The words that are not of our own making."""
+    is_plain = re.compile(_PLAIN, re.ASCII).fullmatch
+    return [word for word in words if is_plain(word) is None]
 
 
 def _reference_fields(item: MemoryItem) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""memctl useful: what came of what conversations were told unasked, and what that changes."""
+"""memctl useful: what came of what conversations were told, and what that changes."""
 
 import json
 from pathlib import Path
@@ -55,9 +55,33 @@ def test_what_the_hook_told_is_counted_once_for_each_conversation(item: str) -> 
     assert row["tokens"] == 2 * told[0].tokens
     assert row["tokens_unused"] == told[0].tokens
     assert "used in 1 of 2 conversations" in ok("show", item).text
-    assert "Told unasked: 1 items, 1 of them used" in ok("stats").text
+    assert "Told: 1 items, 1 of them used" in ok("stats").text
     assert rows("--ignored") == []
     assert judge("claude:s2", told, Answered(ASKED, "I do not know."), Answered("so?", "It is 7421."))["used"] == 1
+
+
+def test_a_block_that_the_model_fetched_itself_is_judged_like_what_it_was_told(item: str) -> None:
+    """It is no evidence for itself either."""
+    block = ok("recall", ASKED).text
+    other = ok("remember", "The yak service deploys with make ship.", "--type", "fact").text.split()[0]
+    block += ok("recall", "how does the yak service deploy?").text
+    said = [
+        ("user", ASKED),
+        ("assistant", [{"type": "tool_use", "id": "t1", "name": "mcp__memctl__memory_recall", "input": {}}]),
+        ("user", [{"type": "tool_result", "tool_use_id": "t1", "content": [{"type": "text", "text": block}]}]),
+        ("assistant", "It listens on 7421, said of the zebra service."),
+        ("user", f"Remember: {PORT}"), ("assistant", "OK"),
+    ]  # fmt: skip
+    lines = [
+        {"type": role, "uuid": f"00000000-0000-4000-8000-{number:012}", "sessionId": "s1",
+         "message": {"role": role, "content": content}}
+        for number, (role, content) in enumerate(said)
+    ]  # fmt: skip
+    Path("t.jsonl").write_text("".join(f"{json.dumps(one)}\n" for one in lines))
+    done = ok("capture", "t.jsonl", "--scope", "project", "--json").json()
+    assert (done["turns"], done["candidates"], done["repeats"]) == (2, 0, 0)
+    assert [(row["id"], row["used"]) for row in rows()] == [(item, 1), (other, 0)]
+    assert b"make ship" not in json.dumps(ok("session", "show", "s1", "--json").json()["turns"]).encode()
 
 
 def test_the_json_of_it(item: str) -> None:

@@ -4,6 +4,7 @@ import ast
 import os
 import re
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -62,6 +63,7 @@ def below(target: str, mine: str) -> bool:
     return floor(target) < floor(mine) or floor(target) == floor(mine) == 0 or (target, mine) == ("operation", "ops")
 
 
+@cache
 def code(path: Path) -> ast.Module:
     """The syntax tree without what only type checkers see."""
 
@@ -74,9 +76,15 @@ def code(path: Path) -> ast.Module:
     return tree
 
 
-def imported(tree: ast.Module) -> Iterator[str]:
-    """Full names of the modules imported anywhere in a tree, inside functions too."""
-    for node in ast.walk(tree):
+@cache
+def nodes(path: Path) -> tuple[ast.AST, ...]:
+    """All that is in a file's syntax tree."""
+    return tuple(ast.walk(code(path)))
+
+
+def imported(path: Path) -> Iterator[str]:
+    """Full names of the modules imported anywhere in a file, inside functions too."""
+    for node in nodes(path):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
@@ -89,26 +97,28 @@ def test_every_room_has_a_floor() -> None:
     assert {room(path) for path in MODULES} <= set().union(*FLOORS, FACES)
 
 
-@pytest.mark.parametrize("path", [p for p in MODULES if room(p) not in FACES], ids=label)
-def test_imports_go_only_downward(path: Path) -> None:
-    mine = room(path)
-    targets = {name: name.split(".")[1] for name in imported(code(path)) if name.startswith("memctl.")}
-    wrong = [
-        name
-        for name, target in targets.items()
-        if target not in {mine, "__version__"} and not below(target, mine) and (label(path), name) not in STARTS
-    ]
-    assert wrong == []
+def test_imports_go_only_downward() -> None:
+    def wrong(path: Path) -> list[str]:
+        mine = room(path)
+        targets = {name: name.split(".")[1] for name in imported(path) if name.startswith("memctl.")}
+        return [
+            name
+            for name, target in targets.items()
+            if target not in {mine, "__version__"} and not below(target, mine) and (label(path), name) not in STARTS
+        ]
+
+    assert {label(path): found for path in MODULES if room(path) not in FACES and (found := wrong(path))} == {}
 
 
-@pytest.mark.parametrize("path", MODULES, ids=label)
-def test_only_the_store_talks_to_sqlite_and_only_output_prints(path: Path) -> None:
-    tree = code(path)
-    if room(path) != "store":
-        assert "sqlite3" not in set(imported(tree))
-    if label(path) != os.path.join("cli", "output.py"):
-        calls = [n.func.id for n in ast.walk(tree) if isinstance(n, ast.Call) and isinstance(n.func, ast.Name)]
-        assert "print" not in calls
+def test_only_the_store_talks_to_sqlite_and_only_output_prints() -> None:
+    assert [label(path) for path in MODULES if room(path) != "store" and "sqlite3" in set(imported(path))] == []
+    calls = {
+        (label(path), node.func.id)
+        for path in MODULES
+        for node in nodes(path)
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)
+    }
+    assert {place for place, name in calls if name == "print"} <= {os.path.join("cli", "output.py")}
 
 
 SQL = re.compile(
@@ -117,11 +127,11 @@ SQL = re.compile(
 )
 
 
-def texts(tree: ast.Module) -> Iterator[str]:
-    """The string constants of a tree but the docstrings, with blanks for what an f-string fills in."""
-    docs = {node.value for node in ast.walk(tree) if isinstance(node, ast.Expr)}
-    parts = {part for node in ast.walk(tree) if isinstance(node, ast.JoinedStr) for part in node.values}
-    for node in ast.walk(tree):
+def texts(path: Path) -> Iterator[str]:
+    """The string constants of a file but the docstrings, with blanks for what an f-string fills in."""
+    docs = {node.value for node in nodes(path) if isinstance(node, ast.Expr)}
+    parts = {part for node in nodes(path) if isinstance(node, ast.JoinedStr) for part in node.values}
+    for node in nodes(path):
         if isinstance(node, ast.JoinedStr):
             yield "".join(str(part.value) if isinstance(part, ast.Constant) else "{}" for part in node.values)
         elif isinstance(node, ast.Constant) and isinstance(node.value, str) and not {node} & (docs | parts):
@@ -132,47 +142,48 @@ def texts(tree: ast.Module) -> Iterator[str]:
 FOREIGN_SQL = os.path.join("remote", "postgres.py")
 
 
-@pytest.mark.parametrize("path", [p for p in MODULES if room(p) != "store" and label(p) != FOREIGN_SQL], ids=label)
-def test_sql_is_written_in_the_store_alone(path: Path) -> None:
-    assert [text for text in texts(code(path)) if SQL.match(text)] == []
+def test_sql_is_written_in_the_store_alone() -> None:
+    elsewhere = [path for path in MODULES if room(path) != "store" and label(path) != FOREIGN_SQL]
+    assert [(label(path), text) for path in elsewhere for text in texts(path) if SQL.match(text)] == []
 
 
-@pytest.mark.parametrize("path", [p for p in MODULES if room(p) == "store"], ids=label)
-def test_no_row_is_replaced_and_transactions_are_begun_by_the_database_alone(path: Path) -> None:
+def test_no_row_is_replaced_and_transactions_are_begun_by_the_database_alone() -> None:
     """REPLACE deletes a row without its triggers; what begins a transaction must end it after any error."""
-    for text in texts(code(path)):
-        assert not re.search(r"\b(INSERT OR REPLACE|REPLACE INTO)\b", text)
-        assert not re.match(r"\s*(BEGIN|COMMIT|ROLLBACK|SAVEPOINT|RELEASE)\b", text) or path.name == "database.py"
+    sql = [(label(path), text) for path in MODULES if room(path) == "store" for text in texts(path)]
+    assert [place for place, text in sql if re.search(r"\b(INSERT OR REPLACE|REPLACE INTO)\b", text)] == []
+    begun = {place for place, text in sql if re.match(r"\s*(BEGIN|COMMIT|ROLLBACK|SAVEPOINT|RELEASE)\b", text)}
+    assert begun == {os.path.join("store", "database.py")}
 
 
-@pytest.mark.parametrize("path", MODULES, ids=label)
-def test_only_the_boundary_catches_everything(path: Path) -> None:
-    wide = [
-        handler.lineno
-        for handler in ast.walk(code(path))
+def test_only_the_boundary_catches_everything() -> None:
+    wide = {
+        (label(path), handler.lineno)
+        for path in MODULES
+        for handler in nodes(path)
         if isinstance(handler, ast.ExceptHandler)
         and (handler.type is None or (isinstance(handler.type, ast.Name) and handler.type.id in WIDE))
         and not any(isinstance(node, ast.Raise) and node.exc is None for node in ast.walk(handler))
-    ]
-    assert wide == [] or room(path) == "cli" or label(path) == os.path.join("mcp", "middleware.py")
+        and room(path) != "cli"
+        and label(path) != os.path.join("mcp", "middleware.py")
+    }
+    assert wide == set()
 
 
 WIDE = ("Exception", "BaseException")
 
 
-@pytest.mark.parametrize("path", MODULES, ids=label)
-def test_files_and_functions_stay_small(path: Path) -> None:
-    assert len(path.read_text(encoding="utf-8").splitlines()) <= 560
-    for node in ast.walk(code(path)):
-        if isinstance(node, ast.FunctionDef):
-            assert (node.end_lineno or 0) - node.lineno <= 70, node.name
+def test_files_and_functions_stay_small() -> None:
+    lengths = {label(path): len(path.read_text(encoding="utf-8").splitlines()) for path in MODULES}
+    assert {path: length for path, length in lengths.items() if length > 560} == {}
+    functions = [(path, node) for path in MODULES for node in nodes(path) if isinstance(node, ast.FunctionDef)]
+    assert [(label(p), node.name) for p, node in functions if (node.end_lineno or 0) - node.lineno > 70] == []
 
 
 def test_no_class_name_is_used_twice() -> None:
     """Whoever reads a name knows which class it is."""
     places: dict[str, list[str]] = {}
     for path in MODULES:
-        for node in ast.walk(code(path)):
+        for node in nodes(path):
             if isinstance(node, ast.ClassDef):
                 places.setdefault(node.name, []).append(label(path))
     assert {name: found for name, found in places.items() if len(found) > 1} == {}
@@ -198,7 +209,7 @@ def module_name(path: Path) -> str:
 
 def modules_of(path: Path, named: dict[str, Path]) -> Iterator[str]:
     """The modules of ours that a file imports, where `from package import module` means the module."""
-    for node in ast.walk(code(path)):
+    for node in nodes(path):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names if alias.name in named)
         elif isinstance(node, ast.ImportFrom) and node.module in named:

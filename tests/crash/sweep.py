@@ -5,6 +5,7 @@ attempt is a child of one warm interpreter, with `os._exit` in SQLite's trace ca
 store must be sound and must hold no half state; the same command again must end where an undisturbed run ends.
 """
 
+import importlib
 import json
 import os
 import re
@@ -96,14 +97,26 @@ def attempt(job: Job, die_at: int = 0) -> int:
         os.dup2(out, 2)
         sys.stdin, sys.stdout, sys.stderr = open(0), open(1, "w"), open(2, "w")  # noqa: SIM115
         sqlite3.connect = counted(die_at, os.path.join(job.folder, "tally"))  # type: ignore[assignment]
+        status = 0
         if job.argv[0] == "-c":
             exec(job.argv[1], {"store": job.store})
-            return 0
-        status: int = main(job.argv)
+        else:
+            status = main(job.argv)
         sys.stdout.flush()
+        if not die_at:
+            with open(os.path.join(job.folder, "modules"), "w") as file:
+                file.write("\n".join(sys.modules))
         return status
 
     return in_child(work)
+
+
+def warm(job: Job) -> None:
+    """Import what an undisturbed run imported, so that the attempts need not, each of them."""
+    with open(os.path.join(job.folder, "modules")) as file:
+        for name in file.read().split("\n"):
+            if name not in sys.modules:
+                importlib.import_module(name)
 
 
 def reset(job: Job) -> None:
@@ -285,6 +298,8 @@ def sweep(job: Job) -> dict[str, Any]:
     if status:
         with open(os.path.join(job.folder, "out")) as file:
             wrong["undisturbed"] = [f"ended with {status}: {file.read()}"]
+    else:
+        warm(job)
     points = list(range(1, total + 1))
     if job.most and total > job.most:
         points = sorted({round(1 + (total - 1) * i / (job.most - 1)) for i in range(job.most)})

@@ -98,13 +98,15 @@ def test_bytes_that_are_not_text(sh: Shell, data: bytes) -> None:
         assert sh("memctl export").code == 0
 
 
-def test_ten_megabytes_on_stdin_are_stored_whole(sh: Shell) -> None:
+@pytest.mark.parametrize("megabytes", [2, pytest.param(10, marks=pytest.mark.slow)])
+def test_megabytes_on_stdin_are_stored_whole(sh: Shell, megabytes: int) -> None:
     paragraph = "Paragraph {:06d} says that the worker retries twice and then gives up for good.\n\n"
-    text = "".join(paragraph.format(n) for n in range(10_000_000 // len(paragraph)))
+    count = megabytes * 1_000_000 // len(paragraph)
+    text = "".join(map(paragraph.format, range(count)))
     assert sh("memctl pull --title Long", stdin=text.encode()).code == 0
     exported = sh("memctl export -q").text.splitlines()
     stored = "\n".join(json.loads(line)["content"] for line in exported)
-    missing = [n for n in range(0, 10_000_000 // len(paragraph), 997) if f"Paragraph {n:06d} " not in stored]
+    missing = [n for n in range(0, count, 199 * megabytes // 2) if f"Paragraph {n:06d} " not in stored]
     assert missing == []
 
 

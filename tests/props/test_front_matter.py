@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memctl.text import clean
-from memctl.text.front_matter import FrontMatterInvalid, compose, split
+from memctl.text.notes import FrontMatterInvalid, compose_form, read_form
 
 KEYS = ("title", "tags", "expires")
 values = st.text(max_size=40).map(clean.one_line)
@@ -19,10 +19,10 @@ texts = (st.text(max_size=200) | st.sampled_from(["---", "---\na: b\n---", "\n--
 @given(st.tuples(values, values, values), texts)
 def test_what_is_composed_is_split_again(fields: tuple[str, str, str], text: str) -> None:
     named = dict(zip(KEYS, fields, strict=True))
-    assert split(compose(named.items(), text), KEYS) == (named, text)
+    assert read_form(compose_form(named.items(), text), KEYS) == (named, text)
 
 
 @given(st.text(max_size=200))
 def test_any_file_is_read_or_refused_with_a_reason(given_text: str) -> None:
     with suppress(FrontMatterInvalid):
-        assert set(split(given_text, KEYS)[0]) <= set(KEYS)
+        assert set(read_form(given_text, KEYS)[0]) <= set(KEYS)

@@ -7,13 +7,16 @@ import shutil
 import signal
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from homes import SHARED, Home, exchange, homes
 from memctl.context import open_context
 from memctl.operation import READ
+from memctl.remote import exchange as exchanging
 from memctl.remote import merge, segments
 from support import PATIENCE, golden, operation
 
@@ -214,7 +217,8 @@ def test_what_becomes_private_is_archived_elsewhere_and_kept_here() -> None:
     assert bert.texts() == [FRIDAY]
 
 
-def test_others_take_away_no_more_than_a_few_at_once_unasked() -> None:
+def test_others_take_away_no_more_than_a_few_at_once_unasked(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(exchanging, "_PORTION", 4)  # all are counted before the first few are gone
     anna, bert = homes("anna", "bert")
     for number in range(30):
         anna.say(f"Statement {number} about thing number {number}.")
@@ -225,8 +229,40 @@ def test_others_take_away_no_more_than_a_few_at_once_unasked() -> None:
     assert refused.code == 1
     assert "30 of 30" in refused.notes
     assert len(anna.texts()) == 30
+    bert.say(FRIDAY)
+    bert.sync()
+    assert anna.run("remote", "sync", "team").code == 1
     assert anna.sync("team", "--yes")["archived"] == 30
-    assert anna.texts() == []
+    assert anna.texts() == [FRIDAY]
+
+
+def test_who_writes_meanwhile_waits_for_a_portion_and_is_heard(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(exchanging, "_PORTION", 1)
+    anna, bert = homes("anna", "bert")
+    for number in range(3):
+        anna.say(f"Statement {number} about thing number {number}.")
+    exchange(anna, bert)
+    for one in anna.items():
+        anna.ok("edit", one["id"], "--content", f"{one['content']} Anna says so.")
+    anna.sync()
+    given_portions, edited = exchanging._News.portions, list[str]()
+
+    def portions(news: Any) -> Iterator[Any]:
+        for some in given_portions(news):
+            yield some
+            late = [one for one in bert.items() if "Anna" not in one["content"]]
+            if late and not edited:  # between two transactions of bert's exchange
+                edited.append(late[0]["content"])
+                bert.change("UPDATE memory_items SET content = 'Bert was here.' WHERE id = ?", late[0]["id"])
+
+    monkeypatch.setattr(exchanging._News, "portions", portions)
+    assert bert.sync()["changed"] == 3
+    monkeypatch.undo()
+    exchange(bert, anna)
+    assert anna.texts() == bert.texts()
+    assert "Bert was here." in anna.texts()
+    assert f"{edited[0]} Anna says so." in anna.texts()
+    assert anna.json("conflicts")["total"] == 1
 
 
 def test_a_restored_backup_is_a_copy_and_harmless() -> None:
@@ -252,6 +288,7 @@ def test_a_lost_remote_is_written_anew() -> None:
     anna.say(FRIDAY)
     exchange(anna, bert)
     shutil.rmtree(Path(SHARED, "memctl"))
+    assert anna.sync()["sent"] == 1
     exchange(anna, bert)
     carl = Home("carl")
     carl.join("--trust", "high").sync()

@@ -13,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from homes import SHARED, Home, exchange, homes
+from memctl.remote import exchange as exchanging
 from memctl.remote import folder, merge, places, segments
 from support import examples, ok, run
 
@@ -209,7 +210,7 @@ def test_an_author_is_named_on_one_line() -> None:
     assert "mallory 0 ahead" in anna.ok("remote", "status").text
 
 
-@pytest.mark.parametrize("at", ["text", "expires_at", "held", "title"])
+@pytest.mark.parametrize("at", ["text", "other text", "expires_at", "held", "title", "tags", "links", "source"])
 def test_nothing_is_kept_of_a_record_with_a_secret(at: str) -> None:
     anna, _ = pair()
     secret = "The key is AKIAIOSFODNN7EXAMPLQ, for deploys."
@@ -217,6 +218,12 @@ def test_nothing_is_kept_of_a_record_with_a_secret(at: str) -> None:
     (stamp,) = state["born"]
     if at == "text":
         key, state = said(secret)
+    elif at == "other text":
+        state["text"][merge.make_stamp(NOW - 1, STRANGER)] = [secret, {}]
+    elif at in merge.SETS:
+        state[at] = {secret: [{stamp: "lunch"}, []]}
+    elif at == "source":
+        state["born"][stamp][-1] = ["chat", "", [secret]]
     elif at == "held":
         state["held"] = {stamp: [secret]}
     else:
@@ -290,8 +297,9 @@ def test_a_remote_that_fails_at_any_call_loses_nothing(at: int, monkeypatch: pyt
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_stores_at_random_agree(seed: int) -> None:
+def test_stores_at_random_agree(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """What `test_merge_random` does to the rules, with real stores, commands and a folder that forgets."""
+    monkeypatch.setattr(exchanging, "_PORTION", 1 + seed)
     chance = random.Random(seed)
     all_homes = homes("anna", "bert", "carl")
     for step in range(45):

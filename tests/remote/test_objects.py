@@ -1,13 +1,18 @@
 """Object storage as a remote: moto's server, where it is installed, is the bucket."""
 
+import base64
+import hmac
+import random
 import shutil
 import socket
 import subprocess
 import sys
 import time
-import urllib.error
 import urllib.request
 from collections.abc import Iterator
+from contextlib import contextmanager
+from email.utils import formatdate
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -22,29 +27,55 @@ FRIDAY = "We deploy on Fridays."
 URL = "s3://bucket/team"
 
 
-@pytest.fixture(scope="module")
-def endpoint() -> Iterator[str]:
-    program = shutil.which("moto_server")
-    if program is None:
-        pytest.skip("moto[server] is not installed")
+@contextmanager
+def served(program: str, *words: str) -> Iterator[str]:
+    """The URL at which a program of somebody else's serves as long as this; `PORT` among its words is the port."""
+    path = shutil.which(program)
+    if path is None:
+        pytest.skip(f"{program} is not installed")
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
-    server = subprocess.Popen([program, "-H", "127.0.0.1", "-p", str(port)], stdout=subprocess.DEVNULL,
-                              stderr=subprocess.DEVNULL, stdin=subprocess.DEVNULL)  # fmt: skip
-    url = f"http://127.0.0.1:{port}"
+    line = [path, *(str(port) if word == "PORT" else word for word in words)]
+    server = subprocess.Popen(line, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, stdin=subprocess.DEVNULL)
     try:
         for _ in range(600):
             if server.poll() is not None:
-                pytest.skip("moto[server] does not start here")
+                pytest.skip(f"{program} does not start here")
             try:
-                urllib.request.urlopen(f"{url}/moto-api/", timeout=5).close()
+                socket.create_connection(("127.0.0.1", port), 5).close()
                 break
             except OSError:
                 time.sleep(0.1)
-        yield url
+        yield f"http://127.0.0.1:{port}"
     finally:
         server.kill()
         server.wait()
+
+
+@pytest.fixture(scope="module")
+def endpoint() -> Iterator[str]:
+    with served("moto_server", "-H", "127.0.0.1", "-p", "PORT") as url:
+        yield url
+
+
+@pytest.fixture
+def container(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
+    """An empty container at Azurite, Azure's own emulator, where it is installed (npm install azurite)."""
+    account, words = "devstoreaccount1", ("--silent", "--disableTelemetry", "--skipApiVersionCheck", "--location")
+    key = base64.b64encode(b"a key of these tests only").decode()
+    monkeypatch.setenv("AZURITE_ACCOUNTS", f"{account}:{key}")
+    with served("azurite-blob", "--blobHost", "127.0.0.1", "--blobPort", "PORT", *words, str(tmp_path)) as url:
+        for name, value in {"NAME": account, "KEY": key}.items():
+            monkeypatch.setenv(f"AZURE_STORAGE_ACCOUNT_{name}", value)
+        monkeypatch.setenv("AZURE_STORAGE_ENDPOINT", f"{url}/{account}")
+        headers = {"x-ms-date": formatdate(usegmt=True), "x-ms-version": "2021-08-06"}
+        signed = "".join(f"{name}:{value}\n" for name, value in headers.items())
+        text = f"PUT{12 * chr(10)}{signed}/{account}/{account}/bucket\nrestype:container"
+        proof = base64.b64encode(hmac.digest(base64.b64decode(key), text.encode(), "sha256")).decode()
+        headers |= {"Authorization": f"SharedKey {account}:{proof}", "Content-Length": "0"}
+        asked = urllib.request.Request(f"{url}/{account}/bucket?restype=container", method="PUT", headers=headers)
+        urllib.request.urlopen(asked).close()
+        yield objects._opened("az://bucket")
 
 
 @pytest.fixture
@@ -62,13 +93,22 @@ def paths(bucket: Any) -> list[str]:
     return sorted(one["path"] for some in obstore.list(bucket) for one in some)
 
 
-def pair() -> tuple[Home, Home]:
-    made = [Home(name).join("--trust", "high", url=URL) for name in ("anna", "bert")]
+def pair(url: str = URL) -> tuple[Home, Home]:
+    made = [Home(name).join("--trust", "high", url=url) for name in ("anna", "bert")]
     return made[0], made[1]
 
 
+@pytest.mark.slow
+def test_statements_travel_through_a_container_of_azures(container: Any) -> None:
+    _travel(container, "az://bucket/team")
+
+
 def test_statements_travel_through_a_bucket(bucket: Any) -> None:
-    anna, bert = pair()
+    _travel(bucket, URL)
+
+
+def _travel(bucket: Any, url: str) -> None:
+    anna, bert = pair(url)
     said, gone = anna.say(FRIDAY), anna.say("The cache lives in Redis.")
     exchange(anna, bert)
     bert.ok("edit", said, "--content", "We deploy on Mondays.")
@@ -86,20 +126,122 @@ def test_statements_travel_through_a_bucket(bucket: Any) -> None:
     assert bert.json("remote", "verify", "team")["status"] == "ok"
 
 
-def test_nothing_new_is_one_call(bucket: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    anna, bert = pair()
-    anna.say(FRIDAY)
-    exchange(anna, bert)
-    asked: list[str] = []
+@pytest.fixture
+def asked(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The calls of the engine."""
+    found: list[str] = []
     call = objects.ObjectCarrier._asked
 
     def noted(carrier: Any, one: Any, *given: Any) -> Any:
-        asked.append(one.__name__)
+        found.append(one.__name__)
         return call(carrier, one, *given)
 
     monkeypatch.setattr(objects.ObjectCarrier, "_asked", noted)
+    return found
+
+
+@pytest.fixture
+def memory(monkeypatch: pytest.MonkeyPatch) -> Any:
+    """A bucket that is the engine's own, without a server."""
+    bucket = obstore.store.MemoryStore()
+    monkeypatch.setattr(objects, "_opened", lambda _: bucket)
+    return bucket
+
+
+def test_nothing_new_is_two_calls_at_most(bucket: Any, asked: list[str]) -> None:
+    anna, bert = pair()
+    anna.say(FRIDAY)
+    exchange(anna, bert)
+    for one, calls in ((bert, ["_logs"]), (anna, ["_logs", "_list"])):  # the heads, and what stands in its own log
+        asked.clear()
+        one.sync()
+        assert asked == calls
+
+
+def test_what_is_new_among_thousands_of_segments_takes_few_calls(memory: Any, asked: list[str]) -> None:
+    before, number, hers = "", 0, "a" * 12
+    carrier = objects.ObjectCarrier(URL)
+    for number in range(3100):
+        ((name, body),) = segments.pack("project", hers, "anna", number, before, [(f"{number:032x}", {"gone": {}})])
+        carrier.publish([(SegmentPlace("project", hers, name), body)])
+        before = name.hash
+    bert, carl = Home("bert").join("--trust", "high", url=URL), Home("carl").join("--trust", "high", url=URL)
+    assert bert.sync()["received"] == 3100
+    asked.clear()
     bert.sync()
-    assert asked == ["_listed"]
+    assert asked == ["_logs"]
+    carl.say(FRIDAY)
+    carl.sync()
+    asked.clear()
+    assert bert.sync()["new"] == 1
+    assert asked == ["_logs", "_list", "_got"]
+    asked.clear()
+    carl.sync()
+    assert asked == ["_logs", "_list"]
+
+
+def test_a_compacted_log_is_one_segment(memory: Any) -> None:
+    anna, bert = pair()
+    for number in range(3):
+        anna.say(f"Fact number {number} is about topic {number}.")
+        anna.sync()
+    anna.ok("remote", "compact", "team")
+    assert len(paths(memory)) == 2  # with its head
+    assert bert.sync()["new"] == 3
+
+
+def test_a_bucket_without_heads_gets_them(memory: Any) -> None:
+    anna, bert = pair()
+    anna.say(FRIDAY)
+    exchange(anna, bert)
+    anna.say("Said later.")
+    anna.sync()
+    (head,) = heads = [path for path in paths(memory) if "." in path]
+    obstore.delete(memory, head)
+    assert bert.sync()["new"] == 1
+    anna.sync()
+    assert [path for path in paths(memory) if "." in path] == heads
+
+
+@pytest.mark.parametrize("seed", [0, 1, *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(2, 30))])
+def test_heads_that_lie_lag_or_vanish_do_no_harm(memory: Any, seed: int) -> None:
+    """Stores at random; segments are left alone, so nobody may see anything wrong in a log, or lose anything."""
+    chance = random.Random(seed)
+    everybody = [Home(name).join("--trust", "high", url=URL) for name in ("anna", "bert", "carl")]
+    seen: set[str] = set()
+    for step in range(45):
+        home, what = chance.choice(everybody), chance.randrange(8)
+        if what < 4:
+            row = home.sync()
+            assert (row["problems"], row.get("became")) == ({}, None)
+        elif what < 6:
+            home.say(f"Said at step {step} by {home.name}.")
+        elif what == 6 and home.texts():
+            home.ok("remote", "compact", "team")
+        there = {path for path in paths(memory) if "." in path}
+        seen |= there
+        if seen and chance.random() < 0.6:
+            _harm(memory, chance, there, seen)
+    exchange(*everybody)
+    assert everybody[0].texts() == everybody[1].texts() == everybody[2].texts()
+    for home in everybody:
+        assert home.json("remote", "verify", "team")["status"] == "ok"
+        assert home.sync()["problems"] == {}
+
+
+def _harm(bucket: Any, chance: random.Random, there: set[str], seen: set[str]) -> None:
+    """Delete a head, put an older one back in the place of all, or forge one."""
+    one = chance.choice(sorted(seen))
+    what = chance.randrange(3)
+    if what < 2:
+        log = one.partition(".")[0]
+        obstore.delete(bucket, [path for path in there if path.startswith(log) and (what or path == one)])
+    if what:
+        room, _, name = one.partition(".")
+        first, last, digest = name.split("-")
+        numbers = f"{chance.randrange(1, 9):08d}-{chance.randrange(9, 99):08d}"
+        forged = chance.choice((f"{numbers}-{digest}", f"{numbers}-{'f' * 64}", f"{first}-{last}-{'e' * 64}"))
+        obstore.put(bucket, f"{room}.{name if what == 1 else forged}", b"")
 
 
 def test_nobody_overwrites_what_is_there(bucket: Any) -> None:
@@ -181,7 +323,7 @@ def test_a_bucket_that_fails_at_any_call_loses_nothing(
         return fails
 
     with monkeypatch.context() as patch:
-        for name in ("list", "get", "put"):
+        for name in ("list", "list_with_delimiter", "get", "put"):
             patch.setattr(obstore, name, wrapped(getattr(obstore, name)))
         failed = bert.run("remote", "sync", "team")
         assert failed.code == 1
@@ -190,7 +332,7 @@ def test_a_bucket_that_fails_at_any_call_loses_nothing(
     anna.sync()
     assert len(anna.texts()) == len(bert.texts()) == 2
     assert not bert.sync().get("became")
-    assert len(paths(bucket)) == 2
+    assert len(paths(bucket)) == 4  # two segments and their heads
     assert anna.json("remote", "verify", "team")["status"] == "ok"
 
 

@@ -16,12 +16,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clusters import OWNER, Cluster, cluster, psycopg
+from clusters import OWNER, Cluster, cluster, fill, psycopg
 from homes import Home, exchange
 from memctl import ids
-from memctl.remote import merge, places, postgres, segments
+from memctl.remote import places, postgres, segments
 from memctl.remote.carrier import SegmentPlace
 from memctl.remote.problems import RemoteInvalid
+from memctl.store.remotes import KnownLog
 from support import PATIENCE, examples, ok, run
 
 WIDGET, OTHER = "widget", "other"
@@ -141,8 +142,10 @@ def test_only_what_is_not_known_is_listed(team: Cluster) -> None:
     log = (WIDGET, replica_of(anna))
     carrier = postgres.PostgresCarrier(team.url("bert"))
     assert [one.last for one in carrier.listing([WIDGET])[log]] == [1, 2, 3, 4]
-    assert [one.last for one in carrier.listing([WIDGET], {log: 3})[log]] == [3, 4]
-    assert [one.last for one in carrier.listing([WIDGET], {log: 9})[log]] == [4]  # that it is shorter now is seen
+    assert [one.last for one in carrier.listing([WIDGET], {log: KnownLog(*log, 3)})[log]] == [3, 4]
+    assert [one.last for one in carrier.listing([WIDGET], {log: KnownLog(*log, 9)})[log]] == [
+        4
+    ]  # that it is shorter now is seen
 
 
 def test_a_hint_ends_the_wait(team: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -555,24 +558,8 @@ def test_two_processes_on_one_store_are_one_machine(team: Cluster) -> None:
 def test_a_thousand_records_behind_among_a_million_are_read_at_once(team: Cluster) -> None:
     """200 logs of 5000 records each that were read, and five more each; bodies are as large as real ones."""
     anna = member(team, "anna")
-    read, news = [], []
-    for number in range(200):
-        replica, digest = f"{number:012x}", ids.bytes_hash(str(number).encode())
-        read.append((replica, digest))
-        made = [said(f"Fact {number}.{n} is about topic {n} of {number}.", replica, 5 * number + n) for n in range(5)]
-        news += [(replica, *one) for one in segments.pack(WIDGET, replica, f"m{number}", 5, digest, made)]
-    with psycopg.connect(team.url(OWNER)) as conn, conn.cursor() as cursor:
-        cursor.execute("ALTER TABLE memctl.segments DISABLE TRIGGER check_number")
-        cursor.executemany("INSERT INTO memctl.replicas VALUES (%s, 'bert')", [(replica,) for replica, _ in read])
-        with cursor.copy("COPY memctl.segments FROM STDIN") as copy:
-            for replica, digest in read:
-                for last in range(1, 6):
-                    copy.write_row((WIDGET, replica, last, last, digest, os.urandom(186_000)))
-            for replica, name, body in news:
-                copy.write_row((WIDGET, replica, *name, body))
-        cursor.execute("ALTER TABLE memctl.segments ENABLE TRIGGER check_number")
-    team.ask("VACUUM ANALYZE memctl.segments")
-    known = {(WIDGET, replica): 5 for replica, _ in read}
+    read = fill(team, WIDGET)
+    known = {(WIDGET, replica): KnownLog(WIDGET, replica, 5) for replica, _ in read}
     took = []
     for _ in range(3):
         start = time.perf_counter()
@@ -587,14 +574,3 @@ def test_a_thousand_records_behind_among_a_million_are_read_at_once(team: Cluste
         anna.change("INSERT INTO memctl_remote_logs(remote, scope, replica, last, hash) VALUES ('team', ?, ?, 5, ?)",
                     WIDGET, replica, digest)  # fmt: skip
     assert anna.sync()["new"] == 1000
-
-
-def said(content: str, replica: str, number: int) -> tuple[str, merge.State]:
-    """A record of a replica's."""
-    fields: dict[str, Any] = {
-        "content": content, "title": "T", "type": "note", "tier": "ltm", "confidence": 1.0, "importance": 1.0,
-        "validation": "unverified", "expires_at": None, "source": ["chat", "m", []], "tags": [], "entities": [],
-        "links": [], "archived": False, "superseded_by": None, "made": "2026-01-01T00:00:00.000000+00:00",
-    }  # fmt: skip
-    stamp = merge.make_stamp(1_700_000_000_000_000, replica)
-    return merge.key_of(WIDGET, content, 0), merge.birth(f"MEM-{number:012x}", fields, (), stamp)

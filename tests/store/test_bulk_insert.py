@@ -10,6 +10,7 @@ from memctl import errors, ids
 from memctl.store.connect import MEMORY, open_write
 from memctl.store.database import Database
 from memctl.store.documents import passages
+from memctl.store.documents.passages import SourcePosition
 from memctl.store.items import items
 from memctl.types import MemoryItem
 from stores import check_index
@@ -26,6 +27,23 @@ def made(count: int) -> list[tuple[Any, ...]]:
     ]
 
 
+def placed(rows: list[tuple[Any, ...]]) -> list[SourcePosition]:
+    """A place for each, two of three with lines."""
+    return [
+        SourcePosition(n, n + 1 if n % 3 else None, n + 9 if n % 3 else None, f"Guide > {n}")
+        for n, _ in enumerate(rows)
+    ]
+
+
+def store_one_by_one(db: Database, rows: list[tuple[Any, ...]]) -> None:
+    items.write_rows(db, rows, "ingest")
+    passages.set_positions(db, dict(zip((row[0] for row in rows), placed(rows), strict=True)))
+
+
+def store_in_bulk(db: Database, rows: list[tuple[Any, ...]]) -> None:
+    passages.bulk_insert(db, rows, placed(rows), "ingest")
+
+
 def everything(db: Database) -> dict[str, list[tuple[Any, ...]]]:
     """What the tables hold beside ids of revisions and events; and which words the index has for which item."""
     db.run("CREATE VIRTUAL TABLE temp.words USING fts5vocab(main, memory_items_fts, instance)")
@@ -37,6 +55,7 @@ def everything(db: Database) -> dict[str, list[tuple[Any, ...]]]:
         "events": db.rows(
             "SELECT rowid, action, item_id, details_json, content_hash, timestamp FROM memory_events ORDER BY rowid"
         ),
+        "places": db.rows("SELECT * FROM memory_sources ORDER BY item_id"),
         "words": db.rows("SELECT * FROM temp.words ORDER BY 1, 2, 3, 4"),
     }
 
@@ -71,19 +90,19 @@ def test_they_are_stored_as_one_by_one(
 ) -> None:
     monkeypatch.setattr(ids, "timestamp", lambda *_: NOW)
     stored = []
-    for write in (items.write_rows, passages.bulk_insert):
+    for write in (store_one_by_one, store_in_bulk):
         db = open_write(MEMORY)
         db.rules = rules
         with passages.temp_tables_in_memory(db):
             for part in (make(300)[:first], make(300)[first:]):
                 with db.atomic():
-                    write(db, part, "ingest")
+                    write(db, part)
         check_index(db)
         stored.append(everything(db))
         assert db.value("SELECT count(*) FROM sqlite_temp_master WHERE name = 'memctl_staged'") == 0
         db.close()
     assert stored[0] == stored[1]
-    assert len(stored[0]["items"]) == 300
+    assert len(stored[0]["items"]) == len(stored[0]["places"]) == 300
 
 
 @pytest.mark.parametrize("theirs", [{}, {"automerge": 2}, {"hashsize": 5000, "automerge": 0}])
@@ -91,7 +110,7 @@ def test_the_index_is_set_back(db: Database, theirs: dict[str, int]) -> None:
     for name, value in theirs.items():
         db.run("INSERT INTO memory_items_fts(memory_items_fts, rank) VALUES (?, ?)", (name, value))
     with db.atomic():
-        passages.bulk_insert(db, made(200), "ingest")
+        store_in_bulk(db, made(200))
     assert dict(db.rows(SETTINGS)) == {"hashsize": 1 << 20, "automerge": 4} | theirs
 
 
@@ -99,24 +118,24 @@ def test_what_fails_leaves_nothing(db: Database) -> None:
     items.write_rows(db, made(150)[149:], "ingest")
     with passages.temp_tables_in_memory(db):
         with pytest.raises(errors.StoreFailed), db.atomic():
-            passages.bulk_insert(db, made(150), "ingest")
+            store_in_bulk(db, made(150))
         assert db.value("SELECT count(*) FROM memory_items") == 1
         assert db.rows(SETTINGS) == []
         with db.atomic():
-            passages.bulk_insert(db, made(149), "ingest")
+            store_in_bulk(db, made(149))
     check_index(db)
     assert db.value("SELECT count(*) FROM memory_items") == 150
 
 
 def test_another_connection_writes_meanwhile_as_ever(db: Database, path: str) -> None:
     with db.atomic():
-        passages.bulk_insert(db, made(200), "ingest")
+        store_in_bulk(db, made(200))
     other = sqlite3.connect(path)
     other.execute("UPDATE memory_items SET title = 'renamed' WHERE id = 'MEM-7'")
     other.commit()
     other.close()
     with db.atomic():
-        passages.bulk_insert(db, made(400)[200:], "ingest")
+        store_in_bulk(db, made(400)[200:])
     check_index(db)
     found = db.rows("SELECT rowid FROM memory_items_fts WHERE memory_items_fts MATCH 'renamed'")
     assert found == db.rows("SELECT rowid FROM memory_items WHERE id = 'MEM-7'")
@@ -126,7 +145,7 @@ def test_stores_of_older_programs_take_them(old: str) -> None:
     db = open_write(old)
     before = db.value("SELECT count(*) FROM memory_items")
     with passages.temp_tables_in_memory(db), db.atomic():
-        passages.bulk_insert(db, made(120), "ingest")
+        store_in_bulk(db, made(120))
     check_index(db)
     assert db.value("SELECT count(*) FROM memory_items") == before + 120
     db.close()

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -60,6 +61,29 @@ def test_the_databases_of_opencode_and_llm_are_read_like_the_export(
     assert turns[1].model == "stub-model"
     assert (tmp_path / "x.db").read_bytes() == before
     assert not list(tmp_path.glob("x.db-*"))
+
+
+BLOCK = "## Memory (Injected)\nformat_version: 2, best first\n[e6fbec] 2026-11-23\n We deploy [1234ab] on Fridays.\n"
+SHELL = {"name": "shell", "id": "c1"}
+#: How clients write down what a tool answered.
+ANSWERED: dict[str, list[dict[str, Any]]] = {
+    "claude": [{"type": "user", "message": {"content": [
+        {"type": "tool_result", "tool_use_id": "c1", "content": BLOCK}]}}],
+    "codex": [{"type": "response_item", "timestamp": "", "payload": {"type": "function_call_output", "output": BLOCK}}],
+    "gemini": [{"type": "gemini", "content": "", "id": "m2", "toolCalls": [
+        {**SHELL, "status": "success", "result": [{"functionResponse": {"response": {"output": BLOCK}}}]}]}],
+    "qwen": [{"type": "tool_result", "message": {"parts": [{"functionResponse": {"response": {"output": BLOCK}}}]}}],
+    "copilot": [{"type": "tool.execution_complete", "data": {"toolCallId": "c1", "result": {"content": BLOCK}}}],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("form", ANSWERED)
+def test_of_what_tools_answered_the_ids_of_a_block_are_known(form: str) -> None:
+    lines = (SAMPLES / f"{form}.jsonl").read_text().splitlines()
+    told = "\n".join([*lines, *map(json.dumps, ANSWERED[form]), ""])
+    *_, last = transcript.of_bytes(told.encode(), form=form).turns()
+    assert (last.role, last.fetched) == ("assistant", ("e6fbec",))
+    assert "Fridays" not in str(last)
 
 
 def test_claude_code_without_side_chains_tools_and_summaries() -> None:

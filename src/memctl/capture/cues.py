@@ -15,7 +15,8 @@ class Cue:
     """Forms, of which a text may have one.
 
     A form is a regular expression in which `<a|b>` stands for one of these words. It is not looked for in a text that
-    has none of its words: that is a hundred times cheaper. So each way through a form leads through such words.
+    has none of its words: that is a hundred times cheaper. So each way through a form that has such words leads through
+    some.
 
     forms  their words, and the expression
     """
@@ -24,7 +25,11 @@ class Cue:
 
     def __init__(self, *forms: str) -> None:
         self.forms = [
-            (tuple("|".join(re.findall("<(.*?)>", form)).split("|")), re.sub("<(.*?)>", _group, form)) for form in forms
+            (
+                tuple("|".join(re.findall("<(.*?)>", form)).split("|")),
+                re.sub("<(.*?)>", lambda words: f"(?:{'|'.join(map(re.escape, words[1].split('|')))})", form),
+            )
+            for form in forms
         ]
 
     def anywhere(self, *others: "Cue") -> "Cue":
@@ -46,17 +51,9 @@ class Cue:
         return False
 
 
-def _group(words: "re.Match[str]") -> str:
-    return f"(?:{'|'.join(map(re.escape, words[1].split('|')))})"
-
-
 @cache
 def _compiled(form: str) -> "re.Pattern[str]":
     return re.compile(form, re.IGNORECASE)
-
-
-def _of(*forms: str) -> "re.Pattern[str]":
-    return re.compile("|".join(f"(?:{form})" for form in forms), re.IGNORECASE)
 
 
 #: At the beginning of a sentence, before what counts.
@@ -66,7 +63,7 @@ NODS = re.compile(
     re.IGNORECASE,
 )  # fmt: skip
 #: Somebody is not sure, or speaks of what might be.
-DOUBT = _of(
+DOUBT = Cue(
     r"\b(?:maybe|perhaps|might|could|probably|i think|i guess|not sure|let me think|if (?:we|you|i)\b|what if|would be|"
     r"at some point|hypothetical)",
     r"\b(?:vielleicht|könnten?|eventuell|wahrscheinlich|wäre|falls)\b",
@@ -98,12 +95,12 @@ CHOICE = Cue(
     r"porque|perché)\b",
 )
 #: A question that a decision answers, beyond what stands in a session alone ("do we have this elsewhere?").
-OPEN = _of(
+OPEN = Cue(
     r"\b(?:which|what|or|should|shall|how|do we (?:use|want|keep|need))\b|\b(?:welche\w*|was|oder|sollen|sollten|wie)\b|"
     r"\b(?:quel\w*|quoi|ou|doit-on|faut-il|comment)\b|\b(?:qué|cuál|o|deberíamos|cómo|quale|che|come|qual|ou|deve)\b|哪|什么|怎么|还是|どの|何|どう"
 )
 #: "use the other branch", "let's use this here": an order of the moment, not a rule.
-ORDER = _of(
+ORDER = Cue(
     r"\b(?:for now only|just this once|this time|for this (?:one|test|commit))\b|\blet'?s (?:use|keep|take) (?:this|that|it)\b"
 )
 PREFERENCE = Cue(
@@ -135,11 +132,11 @@ TASK = Cue(
     r"<待办|还需要|还要|还没有|还得|稍后再|残っている|後で>",
 )
 #: A sentence that begins so speaks of the one before it.
-REFERS = _of(
+REFERS = Cue(
     r"^(?:it|this|that|these|those|they|he|she|both|das|dies|es|sie|ça|cela|c'est|il|eso|esto|questo|isso|这|那|它|それ|これ)\b"
 )
 #: Something is wrong; why; and what was done about it.
-WRONG = _of(
+WRONG = Cue(
     r"\b(?:fails?|failed|failing|error|exception|crash(?:es|ed)?|broken|cause|bug|denied|rejected|missing|mismatch|wrong|locked|"
     r"leak|out of memory|times? out|timed out|slow|flaky|not used)\b",
     r"\b\w*(?:Error|Exception)\b",
@@ -147,7 +144,7 @@ WRONG = _of(
     r"\b(?:falla|fallo|causa|errore|fallisce|erro|falha)\b",
     r"错误|失败|异常|没有释放|耗尽|报错|原因|エラー|失敗|原因",
 )
-WHY = _of(
+WHY = Cue(
     r"[\"“„«'`][^\"”“»'`]{6,}[\"”»'`]|\b(?:cause|because|since|due to|reason|which rejects|has expired|is missing|only in|"
     r"loads|drops?|is parsed|all of them use)\b|, so\b|\b(?:weil|da|fehlt|ursache|eingetragen)\b|\b(?:parce que|car|à cause)\b|porque|perché|"
     r"因为|没有|原因|ため",
@@ -163,7 +160,7 @@ FIXED = Cue(
     r"(?:我|已经|已)[^。]{0,30}<改用|改为|修复|修改|添加|替换|删除>|<修正|変更|追加|置き換え>(?:し|を)",
 )
 #: What follows shows that it holds.
-HOLDS = _of(
+HOLDS = Cue(
     r"\b(?:works|working|worked|fixed|solved|nice|great|thanks|thank you|perfect|awesome|done)\b|\b(?:geht|läuft|klappt|danke|super)\b|"
     r"\b(?:ça marche|merci|parfait|funciona|gracias|funziona|grazie|obrigado)\b|谢谢|好了|可以了|ありがとう|動きました"
 )
@@ -183,14 +180,14 @@ ANSWER = TASK.anywhere(FIXED, FILE)
 
 #: Commands that say what they are for; the first that fits counts.
 PURPOSES = (
-    ("runs the tests", _of(r"^(?:\w+=\S+ )*(?:make|just|npm|pnpm|yarn|uv run|cargo|go|mvn|gradle|\./gradlew|tox|nox|bundle exec|mix|dotnet|"
+    ("runs the tests", Cue(r"^(?:\w+=\S+ )*(?:make|just|npm|pnpm|yarn|uv run|cargo|go|mvn|gradle|\./gradlew|tox|nox|bundle exec|mix|dotnet|"
      r"python3? -m|npx)?\s*(?:run )?(?:i?tests?|pytest|vitest|jest|rspec|unittest)\b")),
-    ("runs the linter", _of(r"\b(?:lint|ruff|eslint|flake8|mypy|clippy|golangci-lint|shellcheck|pre-commit)\b")),
-    ("deploys", _of(r"\bdeploy\b|\bkubectl (?:apply|rollout)\b|\bterraform apply\b|\bhelm upgrade\b")),
-    ("builds it", _of(r"^(?:\w+=\S+ )*(?:make|just|npm run|pnpm|yarn|cargo|go|mvn|gradle|\./gradlew|docker(?: compose)?|python3? -m)\s*(?:run )?build\b")),
-    ("logs in", _of(r"\b(?:aws sso|gh auth|docker|az|gcloud auth|vault|npm) login\b")),
-    ("starts it", _of(r"\bdocker compose (?:\S+ )*up\b|^(?:make|just|npm|pnpm|yarn)(?: run)? (?:dev|start|serve|up)\b|\brunserver\b")),
-    ("installs what it needs", _of(r"^(?:pip install -e|uv sync|npm ci|npm install$|pnpm install$|poetry install|bundle install|make setup|just setup)")),
+    ("runs the linter", Cue(r"\b(?:lint|ruff|eslint|flake8|mypy|clippy|golangci-lint|shellcheck|pre-commit)\b")),
+    ("deploys", Cue(r"\bdeploy\b|\bkubectl (?:apply|rollout)\b|\bterraform apply\b|\bhelm upgrade\b")),
+    ("builds it", Cue(r"^(?:\w+=\S+ )*(?:make|just|npm run|pnpm|yarn|cargo|go|mvn|gradle|\./gradlew|docker(?: compose)?|python3? -m)\s*(?:run )?build\b")),
+    ("logs in", Cue(r"\b(?:aws sso|gh auth|docker|az|gcloud auth|vault|npm) login\b")),
+    ("starts it", Cue(r"\bdocker compose (?:\S+ )*up\b|^(?:make|just|npm|pnpm|yarn)(?: run)? (?:dev|start|serve|up)\b|\brunserver\b")),
+    ("installs what it needs", Cue(r"^(?:pip install -e|uv sync|npm ci|npm install$|pnpm install$|poetry install|bundle install|make setup|just setup)")),
 )  # fmt: skip
 #: Commands of one moment: of one file, a pipe, a redirection.
 PARTIAL = re.compile(r"[|<>;&]|\$\(|\s\S*/\S*test\S*|::|\s-k\s|\stests?/\S+|\stest_\S+\.py|\s[A-Z]\w+$")

@@ -69,7 +69,7 @@ def distil(exchanges: Sequence[Exchange]) -> list[WorthKeeping]:
                 found.add(WorthKeeping(kind, text, number, "user", asked))
             asked_before = [*asked_before[1:], one.asked.text]
         if one.answered is not None:
-            told = found.kinds_of(number)
+            told = {found.all[at].kind for at in found.near if found.all[at].exchange == number}
             for kind, text in _of_answer(one.answered, exchanges[number : number + 2]):
                 if kind != "task" or kind not in told:  # else it repeats what the prompt says
                     found.add(WorthKeeping(kind, text, number, "assistant"))
@@ -85,11 +85,7 @@ class _Found:
     def __init__(self) -> None:
         self.all: list[WorthKeeping] = []
         self._texts: list[str] = []
-        self._near: list[int] = []  # where those of this exchange and the one before stand
-
-    def kinds_of(self, exchange: int) -> set[Kind]:
-        """The kinds of those of the newest exchange."""
-        return {self.all[at].kind for at in self._near if self.all[at].exchange == exchange}
+        self.near: list[int] = []  # where those of this exchange and the one before stand
 
     def add(self, new: WorthKeeping) -> None:
         """Take one, unless it says next to nothing, the session has said it already, or its exchange has enough."""
@@ -97,13 +93,13 @@ class _Found:
         words, beside = _words(new.text), 0
         if len(words) < _LEAST_WORDS:
             return
-        self._near = [at for at in self._near if new.exchange - self.all[at].exchange <= 1]
+        self.near = [at for at in self.near if new.exchange - self.all[at].exchange <= 1]
         says_more = any(map(new.text.__contains__, self._texts))
-        for at in range(len(self.all)) if says_more else self._near:
+        for at in range(len(self.all)) if says_more else self.near:
             old = self.all[at]
             if old.text in new.text:
                 self.all[at], self._texts[at] = new, new.text
-                self._near = sorted({*self._near, at})
+                self.near = sorted({*self.near, at})
                 return
             if new.exchange - old.exchange <= 1:
                 beside += new.exchange == old.exchange
@@ -111,7 +107,7 @@ class _Found:
                 if len(words & there) >= _ALIKE * max(1, min(len(words), len(there))):
                     return
         if beside < _MOST_OF_EXCHANGE:
-            self._near.append(len(self.all))
+            self.near.append(len(self.all))
             self.all.append(new)
             self._texts.append(new.text)
 

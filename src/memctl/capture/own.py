@@ -34,7 +34,13 @@ def without(text: str, *, user: bool) -> str:
         text = text.replace(told, "")
     if markers.HEADER in text or markers.STRUCTURE in text or markers.RULES in text:
         text = markers.without_injected(text)[0]
-    return _unwrapped(text) if user else text
+    bare = text.strip()
+    for tag in _WRAPPERS if user else ():  # the words inside of one that is round the whole of a prompt
+        if bare.startswith(f"<{tag}") and bare.endswith(f"</{tag}>"):
+            head, closed, rest = bare.partition(">")
+            if closed and head[len(tag) + 1 : len(tag) + 2] in ("", " "):
+                return rest[: -len(tag) - 3]
+    return text
 
 
 def _without_tag(text: str, tag: str) -> str:
@@ -53,17 +59,6 @@ def _without_tag(text: str, tag: str) -> str:
             kept.append(text[start : end + len(closing)])
         start = end + len(closing)
     return "".join((*kept, text[start:]))
-
-
-def _unwrapped(text: str) -> str:
-    """The words inside of a wrapper that is round the whole of a prompt."""
-    bare = text.strip()
-    for tag in _WRAPPERS:
-        if bare.startswith(f"<{tag}") and bare.endswith(f"</{tag}>"):
-            head, closed, rest = bare.partition(">")
-            if closed and head[len(tag) + 1 : len(tag) + 2] in ("", " "):
-                return rest[: -len(tag) - 3]
-    return text
 
 
 # --- blocks in part, and with another frame ---------------------------------------------------------------------------

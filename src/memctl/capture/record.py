@@ -66,13 +66,6 @@ class Taken:
         self.turns = self.grown = self.known = self.redacted = self.quarantined = self.bad = self.hidden = 0
         self.made = {"candidates": 0, "repeats": 0}
 
-    def counts(self) -> dict[str, int]:
-        """The counts by name."""
-        return {
-            "sessions": len(self.sessions), "turns": self.turns, "grown": self.grown, "known": self.known,
-            "redacted": self.redacted, "quarantined": self.quarantined, "bad_lines": self.bad, "injected": self.hidden,
-        }  # fmt: skip
-
 
 class Capture:
     """Takes transcripts into a store.
@@ -96,16 +89,12 @@ class Capture:
         learn: Callable[[str, str, str, list[Exchange]], Callable[[], dict[str, int]]] | None = None,
     ) -> None:
         self.db, self.policy, self.scope_of, self.dry, self.learn = db, policy, scope_of, dry, learn
-        self.files = transcripts.read_files(db)
+        self.files = transcripts.read_files(db)  # as they were taken in last
         self.only: Callable[[str], bool] | None = None
         self.form = ""
         self.taken = Taken()
         self._contents: dict[str, str] = {}
         self._names: dict[str, str] = {}  # of the sessions of the transcript that is being read
-
-    def look_again(self) -> None:
-        """Begin a new look at files that may have changed meanwhile."""
-        self.files = transcripts.read_files(self.db)
 
     def file(self, path: str, *, form: str = "", cwd: str = "", since: str = "") -> bool:
         """Take in what is new in a file; False when nothing is. Raises DocumentUnreadable."""

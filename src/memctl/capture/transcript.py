@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 from memctl import errors, ids
 from memctl.annotations import TYPE_CHECKING
-from memctl.capture import documents, lines
+from memctl.capture import forms
 from memctl.capture.turns import Talk, Turn
 from memctl.paths import open_regular
 from memctl.store import transcripts
@@ -64,21 +64,18 @@ class Transcript:
     def turns(self) -> Iterator[Turn]:
         """The turns as they end; those of one conversation are in their order. No content makes it raise."""
         with self._data:
-            yield from self._read()
-
-    def _read(self) -> Iterator[Turn]:
-        found, whole = _sniff(self._data)
-        self._data.seek(0)
-        whole = whole and found in ("", "generic")
-        of_lines = self.form if self.form in lines.FORMS else found
-        if of_lines and not whole and self.form not in ("text", "aider"):
-            yield from self._of_lines(of_lines)
-        else:
-            yield from self._of_document(is_json=whole, of_lines=of_lines)
+            found, whole = _sniff(self._data)
+            self._data.seek(0)
+            whole = whole and found in ("", "generic")
+            of_lines = self.form if self.form in forms.LINES else found
+            if of_lines and not whole and self.form not in ("text", "aider"):
+                yield from self._of_lines(of_lines)
+            else:
+                yield from self._of_document(is_json=whole, of_lines=of_lines)
 
     def _of_lines(self, form: str) -> Iterator[Turn]:
         self.form = form
-        read, offset, header = lines.FORMS[form], 0, self._start > 0
+        read, offset, header = forms.LINES[form], 0, self._start > 0
         while line := self._data.readline(MOST_OF_LINE):
             size = len(line)
             while not line.endswith(b"\n") and (more := self._data.readline(MOST_OF_LINE)):  # too long to be a message
@@ -91,7 +88,8 @@ class Transcript:
             offset += size
             if header:  # it says whose conversation it is; its turns are known
                 for talk in self._talks.values():
-                    talk.drop()
+                    list(talk.turns(whole=True))
+                    talk.prompted, talk.hidden = -1, 0
                 header, offset = False, self._start
                 self._data.seek(offset)
             for talk in list(self._talks.values()):
@@ -101,17 +99,17 @@ class Transcript:
     def _of_document(self, *, is_json: bool, of_lines: str) -> Iterator[Turn]:
         text = self._data.read(MOST_OF_DOCUMENT).decode("utf-8-sig", "replace")
         if is_json:
-            value, whole = documents.loaded(text)
-            self.form = documents.document(value, self._talk)
+            value, whole = forms.loaded(text)
+            self.form = forms.document(value, self._talk)
             if of_lines and not whole and not (self.form and self._talks):  # only its first line is like a document
                 self._data.seek(0)
                 yield from self._of_lines(of_lines)
                 return
             self.bad += not whole
         elif self.form == "aider" or "# aider chat started at " in text[:_SNIFFED_BYTES]:
-            self.form = documents.aider(text, self._talk)
+            self.form = forms.aider(text, self._talk)
         else:
-            self.form = documents.spoken(text, self._talk)
+            self.form = forms.spoken(text, self._talk)
         yield from self._rest()
 
     def _rest(self) -> Iterator[Turn]:
@@ -142,7 +140,7 @@ class Conversations(Transcript):
             for value in transcripts.foreign_conversations(self._path):
                 self.form = "opencode" if "parentID" in value["info"] else "llm"
                 self._talks = {}
-                documents.document(value, self._talk)
+                forms.document(value, self._talk)
                 yield from self._rest()
         except errors.NotADatabase:
             raise
@@ -170,7 +168,7 @@ def of_bytes(data: bytes, *, form: str = "", session: str = "", cwd: str = "") -
     return Transcript(io.BytesIO(data), form=form, session=session, cwd=cwd)
 
 
-def _object(line: bytes) -> lines.Record | None:
+def _object(line: bytes) -> forms.Record | None:
     """The JSON object of a line; None where it is none."""
     try:
         value = json.loads(line.decode("utf-8", "replace").lstrip("\ufeff"))
@@ -185,16 +183,16 @@ def _sniff(data: "IO[bytes]") -> tuple[str, bool]:
     Most of the lines that show whose they are say it; what a client's own lines say goes before `generic`. Where only
     others stand in the beginning, it is looked on.
     """
-    forms, own, first, read = list[str](), list[str](), b"", 0
-    while len(own) < _SNIFFED and read < (_SNIFFED_BYTES if forms else _MOST_SNIFFED):
+    seen, own, first, read = list[str](), list[str](), b"", 0
+    while len(own) < _SNIFFED and read < (_SNIFFED_BYTES if seen else _MOST_SNIFFED):
         if not (line := data.readline(MOST_OF_LINE)):
             break
         read += min(len(line), _COUNTED)
         bare = line.removeprefix(b"\xef\xbb\xbf").strip()
         first = first or (line.removeprefix(b"\xef\xbb\xbf").lstrip() if bare else b"")
         record = _object(bare) if bare.startswith(b"{") else None
-        if record and (form := lines.form_of(record)):
-            forms.append(form)
+        if record and (form := forms.form_of(record)):
+            seen.append(form)
             own += [form] if form != "generic" else []
     part = first[:1] == b"[" or (first[:1] == b"{" and (first[-1:] != b"\n" or _object(first) is None))
-    return max(own or forms, key=(own or forms).count, default=""), part
+    return max(own or seen, key=(own or seen).count, default=""), part

@@ -10,6 +10,7 @@ from memctl import ids
 from memctl.annotations import Any, Literal, NamedTuple
 from memctl.capture import own
 from memctl.text import clean, times
+from memctl.text.block.markers import HEADER
 
 Role = Literal["user", "assistant"]
 
@@ -25,6 +26,8 @@ _SHELLS = frozenset((
 ))  # fmt: skip
 _PATHS = ("file_path", "filePath", "notebook_path", "absolute_path", "path", "file", "filename", "target_file")
 _PATCHES = ("patch", "input", "patchText", "diff")
+#: A passage of a block, also where the lines of the block are one text of JSON.
+_PASSAGE = re.compile(r"(?:\n|\\n)\[(?:MEM-)?([0-9a-f]{4,12})\]")
 _PATCHED = re.compile(r"^\*\*\* (?:Add|Update|Delete) File: (.+)$|^\+\+\+ (?:b/)?([^\t\n]+)", re.MULTILINE)
 #: Characters of a turn, of a command, of a path that are kept; files and commands of one turn.
 _MOST_TEXT, _MOST_LINE, _MOST_PATH, _MOST_LISTED = 200_000, 4_000, 1_000, 200
@@ -47,6 +50,7 @@ class Turn(NamedTuple):
     id        what the client calls its first message; "" for none
     session   the client's name of the conversation; "" for none
     files     what its tools wrote or changed
+    fetched   ids, as blocks show them, of what its tools brought it from memory
     offset    where it begins in what was read: a byte, or the number of a message
     """
 
@@ -60,6 +64,7 @@ class Turn(NamedTuple):
     model: str = ""
     files: tuple[str, ...] = ()
     commands: tuple[Command, ...] = ()
+    fetched: tuple[str, ...] = ()
     offset: int = 0
 
 
@@ -81,6 +86,7 @@ class Talk:
         self._said: dict[str, str] = {}
         self._files: dict[str, None] = {}
         self._runs: dict[str, Command] = {}
+        self._fetched: dict[str, None] = {}
 
     def set(self, **known: object) -> None:
         """Note the session, cwd, branch or model where there is one."""
@@ -140,17 +146,18 @@ class Talk:
         if held is not None:
             self._runs[_word(id)] = held._replace(exit_code=_code(exit_code))
 
+    def got(self, output: object) -> None:
+        """What a tool answered: nothing is kept of it but the ids in a block of memory."""
+        if isinstance(output, str) and HEADER in output:
+            found = _PASSAGE.findall(output[:_MOST_TEXT], output.index(HEADER))
+            self._fetched |= dict.fromkeys(found[: _MOST_LISTED - len(self._fetched)])
+
     def turns(self, *, whole: bool = False) -> Iterator[Turn]:
         """The turns that are finished; with `whole` also the one that is not, because nothing follows."""
         if whole:
             self._finish()
         done, self._done = self._done, []
         yield from done
-
-    def drop(self) -> None:
-        """Forget what was said until now, but not whose conversation it is."""
-        list(self.turns(whole=True))
-        self.prompted, self.hidden = -1, 0
 
     def _answering(self, offset: int, id: object, time: object) -> None:
         if self._open is None or self._open.role != "assistant":
@@ -165,6 +172,7 @@ class Talk:
         said, self._said = self._said, {}
         files, self._files = tuple(self._files), {}
         runs, self._runs = tuple(self._runs.values()), {}
+        fetched, self._fetched = tuple(self._fetched), {}
         if begun is None or self.left_out:
             return
         given = "\n\n".join(text.strip() for text in said.values())
@@ -174,6 +182,7 @@ class Talk:
             self._done.append(begun._replace(
                 text=text, session=self.session, cwd=self.cwd, branch=self.branch,
                 model="" if begun.role == "user" else self.model, files=files, commands=runs,
+                fetched=fetched,
             ))  # fmt: skip
 
 

@@ -8,9 +8,20 @@ import re
 from bisect import bisect_left
 from collections.abc import Callable
 from importlib import import_module
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from memctl.errors import DocumentUnreadable as Unreadable
+from memctl import errors
+
+if TYPE_CHECKING:
+    from memctl.errors import DocumentUnreadable as Unreadable
+else:
+
+    def __getattr__(name: str) -> object:
+        """`Unreadable`; most files can be read, and making the classes of errors takes 2 ms."""
+        if name == "Unreadable":
+            return errors.DocumentUnreadable
+        raise AttributeError(name)
+
 
 __all__ = [
     "ALL_INGESTABLE_EXTS",
@@ -154,7 +165,8 @@ def document(data: bytes, name: str, limits: Limits = LIMITS) -> Document:
     encryption, a missing library, and what is over the limits.
     """
     if len(data) > limits.bytes:
-        raise Unreadable(path=name, reason=f"it has {len(data):,} bytes, and the limit is {limits.bytes:,}")
+        reason = f"it has {len(data):,} bytes, and the limit is {limits.bytes:,}"
+        raise errors.DocumentUnreadable(path=name, reason=reason)
     import warnings
 
     read: Reader = import_module(_READERS.get(suffix_of(name), "memctl.extract.plain")).read
@@ -163,7 +175,7 @@ def document(data: bytes, name: str, limits: Limits = LIMITS) -> Document:
             warnings.simplefilter("ignore")  # libraries warn about what they skip: nothing the user can act on
             return read(data, name, limits)
     except Exception as exc:  # whatever a reader or its library throws, in one sentence
-        if isinstance(exc, Unreadable):
+        if isinstance(exc, errors.DocumentUnreadable):
             raise
         from memctl.text.clean import one_line
 
@@ -173,7 +185,7 @@ def document(data: bytes, name: str, limits: Limits = LIMITS) -> Document:
         if isinstance(exc, MemoryError | RecursionError):
             is_deep = isinstance(exc, RecursionError)
             reason = "it is nested too deeply" if is_deep else "reading it takes more memory than there is"
-        raise Unreadable(path=name, reason=reason) from exc
+        raise errors.DocumentUnreadable(path=name, reason=reason) from exc
 
 
 def read_file_text(path: str, *, encoding: str = "utf-8") -> str:
@@ -194,7 +206,7 @@ def library(module: str, package: str, name: str) -> Any:
         return import_module(module)
     except ImportError as exc:
         reason = f"reading {suffix_of(name)} files needs {package}: pip install 'memctl[docs]'"
-        raise Unreadable(path=name, reason=reason, lacking=True) from exc
+        raise errors.DocumentUnreadable(path=name, reason=reason, lacking=True) from exc
 
 
 def anchor_at(anchors: tuple[Anchor, ...], first: int, last: int) -> str:

@@ -8,11 +8,11 @@ neither halves nor doubles.
 
 import os
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from math import inf
 from typing import TYPE_CHECKING, Any
 
-from memctl import citing, errors, ids
+from memctl import errors, ids
 from memctl.ingest.plan import (
     FileReport,
     FileStatus,
@@ -28,7 +28,7 @@ from memctl.ingest.prepare import FileTask, Options, Prepared, PreparedPassage, 
 from memctl.ingest.sources import STDIN, Target
 from memctl.item_policy import ItemPolicy
 from memctl.paths import too_large
-from memctl.store import tombstones
+from memctl.store import quarantine
 from memctl.store.database import Database
 from memctl.store.documents import corpus, passages
 from memctl.store.documents.corpus import DocumentRoot, GoneFile, IngestedFile, UnreadFile
@@ -39,6 +39,7 @@ from memctl.store.quarantine import standings
 from memctl.types import MemoryProvenance
 
 if TYPE_CHECKING:
+    from memctl.citing import Follower, Pieces
     from memctl.policy import MemoryPolicy
 
 #: In characters: a batch is committed when it holds this many, which is large enough for one fsync to be cheap, small
@@ -103,7 +104,7 @@ class IngestRun:
         self._unread: dict[str, IngestedFile] = {}
         self._in_vain: dict[str, UnreadFile] = {}
         self._moves: MovedFiles
-        self._citations = citing.Follower(db)
+        self._citations: Follower | None = None
 
     def run(self, targets: Iterable[Target], stdin: Callable[[], bytes], folders: Sequence[str] = ()) -> IngestOutcome:
         """Ingest the targets. Files that cannot be read are reported and counted, the others go on.
@@ -227,9 +228,18 @@ class IngestRun:
                 one.path: [(p.place.line_start, p.content) for p in one.passages]
                 for one in batch if one.passages is not None
             }  # fmt: skip
-            self._citations.follow(texts, {new: old for new, old in moved.items() if new in writer.moved})
+            self._follow(texts, {new: old for new, old in moved.items() if new in writer.moved})
         self._batch, self._chars = [], 0
         self.outcome.add(done)
+
+    def _follow(self, documents: "Mapping[str, Pieces | None]", moved: dict[str, str]) -> None:
+        """Let what statements cite follow these documents, where there is any."""
+        if self._citations is None and corpus.is_cited(self.db):
+            from memctl.citing import Follower
+
+            self._citations = Follower(self.db)
+        if self._citations is not None:
+            self._citations.follow(documents, moved)
 
     def _archive_lost(self, lost: dict[str, str]) -> None:
         """Archive what is left of files that are gone; it is remembered, to come back with them.
@@ -262,7 +272,7 @@ class IngestRun:
             corpus.record_gone(self.db, {self._preparer.stored(path): one for path, one in gone.items()})
             corpus.forget_files(self.db, [path for path in gone if self._preparer.stored(path) != path], gone=True)
             corpus.forget_files(self.db, gone)
-            self._citations.follow(dict.fromkeys(gone), {})
+            self._follow(dict.fromkeys(gone), {})
         self.outcome.add(done)
 
 
@@ -317,10 +327,13 @@ class BatchWriter:
         self._found = items.passages_by_document(self.db, foreign) if foreign else {}
         self._ids = iter(ids.new_ids("MEM", sum(len(prepared.passages or ()) for prepared in batch)))
         made = (passage.content_hash for prepared in batch for passage in prepared.passages or ())
-        self._purged = tombstones.purged_hashes(self.db, made)
+        self._purged = quarantine.purged_hashes(self.db, made)
         files = [self._file(prepared, prepared.file) for prepared in batch if prepared.file]
-        write = passages.bulk_insert if len(self._rows) >= passages.WORTHWHILE else items.write_rows
-        write(self.db, self._rows, "ingest")
+        if len(self._rows) >= passages.WORTHWHILE:
+            places = [self._places.pop(row[0]) for row in self._rows]
+            passages.bulk_insert(self.db, self._rows, places, "ingest")
+        else:
+            items.write_rows(self.db, self._rows, "ingest")
         passages.set_positions(self.db, self._places)
         if self._back:
             corpus.unlink_superseding(self.db, self._back)

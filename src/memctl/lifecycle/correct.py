@@ -14,7 +14,7 @@ from memctl.names import TIERS
 from memctl.store import quarantine
 from memctl.store.database import Database
 from memctl.store.documents import corpus
-from memctl.store.items import attributes, events, items, merging, retention
+from memctl.store.items import attributes, events, items, merging
 from memctl.types import MemoryItem
 
 if TYPE_CHECKING:
@@ -67,7 +67,7 @@ def edit_item(
                 after = items.update(db, item_id, {name: getattr(after, name) for name in fields}, "edit") or after
                 if "content" in fields:
                     citing.cite(db, [after])
-                if "expires_at" in fields and after.expires_at and retention.drop_keep(db, item_id):
+                if "expires_at" in fields and after.expires_at and attributes.drop_keep(db, item_id):
                     more.append("retention")
                 if standing.released_from is not None and "content" in fields:
                     quarantine.record_release(db, item_id, "edit", standing.released_from, after.content_hash)

@@ -30,7 +30,7 @@ from memctl.lifecycle.jsonl import (
     read_record,
     set_aside,
 )
-from memctl.store import quarantine, tombstones
+from memctl.store import quarantine
 from memctl.store.database import Database
 from memctl.store.documents import corpus, passages
 from memctl.store.items import citations, events
@@ -294,7 +294,7 @@ class _ImportRun:
         self.by_id = {item.id: item for item in store.get_many(db, given)}
         keys = {make_key(line.item) for line in lines}
         scopes = {(key.content_hash, key.scope) for key in keys}
-        self.purged = tombstones.purged_hashes(db, {key.content_hash for key in keys}) | tombstones.purged_ids(
+        self.purged = quarantine.purged_hashes(db, {key.content_hash for key in keys}) | quarantine.purged_ids(
             db, given
         )
         known = store.ids_by_hash(db, {key.content_hash for key in keys})

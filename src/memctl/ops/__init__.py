@@ -170,7 +170,7 @@ TABLE: dict[str, Row] = {
     "topics": Row("memctl.ops.look.topics", "List what the store is about, as topics named by their words", "Look"),
     "useful": Row(
         "memctl.ops.look.useful",
-        "List what helped of what conversations were told unasked, and what only cost tokens",
+        "List what helped of what conversations were told, and what only cost tokens",
         "Look",
     ),
     "entities": Row(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
 from copy import copy
 
 from memctl import ids
@@ -220,13 +220,16 @@ class MemoryPolicy:
         soft += [] if source.strip() else ["Missing provenance source_id"]
         return self._verdict(self._find(p.title, p.content, p.tags, [], source), soft)
 
-    def evaluate_item(self, item: MemoryItem) -> PolicyVerdict:
-        """The verdict on a whole item (a write, an import line, a merge): as for proposals, with provenance by tier."""
+    def evaluate_item(self, item: MemoryItem, clean: Container[str] = ()) -> PolicyVerdict:
+        """The verdict on a whole item (a write, an import line, a merge): as for proposals, with provenance by tier.
+
+        clean  texts, as `_find` joins them, in which nothing was found
+        """
         if len(item.content) > self.max_content_length and item.type != "pointer":
             return PolicyVerdict("reject", ["Content too long for non-pointer type"])
         if item.tier in self.require_provenance_for and not item.provenance.source_id.strip():
             return PolicyVerdict("reject", [f"Provenance source_id required for tier={item.tier}"])
-        found = self._find(item.title, item.content, item.tags, item.entities, item.provenance.source_id)
+        found = self._find(item.title, item.content, item.tags, item.entities, item.provenance.source_id, clean)
         return self._verdict(found, [])
 
     def _verdict(self, findings: list[Finding], soft: list[str]) -> PolicyVerdict:
@@ -249,8 +252,9 @@ class MemoryPolicy:
         )
 
     def _find(
-        self, title: str, content: str, tags: Iterable[object], entities: Iterable[object], source: str
-    ) -> list[Finding]:
+        self, title: str, content: str, tags: Iterable[object], entities: Iterable[object], source: str,
+        clean: Container[str] = (),
+    ) -> list[Finding]:  # fmt: skip
         """One scan over all fields, each on lines of its own, so that none hides what another completes.
 
         What a title begins, the content may complete: a finding is in the field that holds most of it.
@@ -262,7 +266,8 @@ class MemoryPolicy:
             Finding(hit.rule.kind, hit.rule.id, hit.action, name, hit.start, hit.end)
             for name, text in parts[:-1] if _NUMBER.fullmatch(text) for hit in self._hits(text)
         ]  # fmt: skip
-        for hit in self._hits("\n".join(text for _, text in parts)):
+        together = "\n".join(text for _, text in parts)
+        for hit in () if together in clean else self._hits(together):
             best, start = None, 0
             for name, text in parts:
                 lo, hi = max(0, hit.start - start), min(len(text), hit.end - start)

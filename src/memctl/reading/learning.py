@@ -15,19 +15,26 @@ def learn(
 ) -> Callable[[], dict[str, int]]:
     """Find candidates in new exchanges of a session; what stores them, and notes what answers used of what was told.
 
+    What tools brought the model from memory counts as told: it proposes nothing new by saying that again.
+
     Other programs may write while they are looked for. What stores them says how many statements are new
     (`candidates`), and how many candidates are evidence of known ones (`repeats`).
     """
     from memctl.capture.candidates import gather_candidates, keep_candidates
-    from memctl.reading.unasked import SessionMemory
+    from memctl.reading.unasked import SessionMemory, Telling, prompt_mark
     from memctl.store.items import items
 
     told = SessionMemory(client, session_id).told
-    given = items.get_many(db, {item_id for one in told for item_id in one.ids}) if told else []
+    fetched = [
+        Telling(prompt_mark(one.asked.text if one.asked else ""), 0, tuple(items.expand_id(db, i) for i in ids))
+        for one in exchanges
+        if one.answered and (ids := one.answered.fetched)
+    ]
+    given = items.get_many(db, {item_id for one in (*told, *fetched) for item_id in one.ids}) if told or fetched else []
     found = gather_candidates(db, session_id, scope, exchanges, [item.content for item in given])
 
     def keep() -> dict[str, int]:
-        if told:
+        if told or fetched:
             from memctl.reading.usefulness import Answered, judge_conversation
 
             said = [
@@ -36,6 +43,7 @@ def learn(
                 if one.answered
             ]
             judge_conversation(db, session_id, told, said)
+            judge_conversation(db, session_id, fetched, said)
         return keep_candidates(db, policy, session_id, found)
 
     return keep

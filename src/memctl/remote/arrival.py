@@ -3,25 +3,34 @@
 from collections.abc import Iterable, Mapping
 
 from memctl import citing, ids
-from memctl.annotations import TYPE_CHECKING, Any, args_of
+from memctl.annotations import Any, args_of
 from memctl.item_policy import ItemPolicy, tidy_statement
 from memctl.names import LinkRelation
 from memctl.remote import merge
 from memctl.remote.problems import RemovalsWait
 from memctl.remote.stock import FROM_REMOTE, RemoteRows, fields_of, written
-from memctl.store import conflicts, remotes, tombstones
+from memctl.store import conflicts, quarantine, remotes
 from memctl.store.database import Database
 from memctl.store.items import attributes, events, items
 from memctl.store.remotes import KnownKey, Remote
 from memctl.text import clean, source_trust, times
 from memctl.types import MemoryItem, MemoryProvenance
 
-if TYPE_CHECKING:
-    from memctl.policy import MemoryPolicy
-
 #: Of what others take away at once this many items are taken over, or this share of those that are shared, or a few.
 MOST_REMOVED, SHARE_REMOVED, FEW = 100, 0.1, 10
 _PERSON = ("person", "user", "human")
+
+
+def check_removals(db: Database, remote: Remote, touched: Iterable[KnownKey]) -> None:
+    """Raises RemovalsWait if the rows of these keys, as they are to become, take too much away at once."""
+    rows = RemoteRows(db, remote)
+    rows.load(touched)
+    becomes = {rows.known[key].item_id: row for key, row in rows.all().items()}
+    removed = [item for item in items.get_many(db, sorted(filter(None, becomes))) if (row := becomes[item.id]).purge
+               or (row.fields.get("archived") and not item.archived)]  # fmt: skip
+    total, _ = remotes.count_keys(db, remote.name)
+    if len(removed) > max(FEW, min(MOST_REMOVED, int(SHARE_REMOVED * total))):
+        raise RemovalsWait(count=len(removed), total=total, name=remote.name)
 
 
 class Arrival:
@@ -31,10 +40,8 @@ class Arrival:
     purged       the items that are to be deleted for good, after the transaction
     """
 
-    def __init__(self, db: Database, remote: Remote, policy: "MemoryPolicy", who: Mapping[str, str]) -> None:
-        self.db, self.remote = db, remote
-        self._policy, self._switches = ItemPolicy(policy), policy.switches
-        self._who = who
+    def __init__(self, db: Database, remote: Remote, judge: ItemPolicy, switches: str, who: Mapping[str, str]) -> None:
+        self.db, self.remote, self._judge, self._switches, self._who = db, remote, judge, switches, who
         self._back = {there: here for here, there in remote.scopes.items()}
         self.new = self.changed = self.archived = self.held = self.refused = 0
         self.purged: list[str] = []
@@ -49,8 +56,8 @@ class Arrival:
         self._cited: list[MemoryItem] = []
         self._replaced: list[tuple[str, str]] = []
 
-    def write(self, touched: Iterable[KnownKey], *, accept: bool) -> None:
-        """Bring the rows of these keys up to date. Raises RemovalsWait where others take too much away at once."""
+    def write(self, touched: Iterable[KnownKey]) -> None:
+        """Bring the rows of these keys up to date."""
         rows = RemoteRows(self.db, self.remote)
         rows.load(touched)
         found = rows.all()
@@ -63,10 +70,6 @@ class Arrival:
                 self._bring(one, row)
             else:
                 self._hold(one, row)
-        total, _ = remotes.count_keys(self.db, self.remote.name)
-        removed = self.archived + len(self.purged)
-        if not accept and removed > max(FEW, min(MOST_REMOVED, int(SHARE_REMOVED * total))):
-            raise RemovalsWait(count=removed, total=total, name=self.remote.name)
         self._store()
 
     # --- one row --------------------------------------------------------------------------------------------------
@@ -83,7 +86,7 @@ class Arrival:
         self._links = remotes.links_from(self.db, self._there)
         self._mattering = attributes.get_importance(self.db, self._there)
         hashes = {ids.content_hash(row.fields["content"]) for row in rows.values() if row.fields}
-        self._buried = tombstones.purged_hashes(self.db, hashes)
+        self._buried = quarantine.purged_hashes(self.db, hashes)
         self._reasons = items.withheld_reasons(self.db, [i for i, item in self._there.items() if not item.injectable])
 
     def _purge(self, one: KnownKey) -> None:
@@ -117,13 +120,13 @@ class Arrival:
             return
         held = set(row.held)
         if there is None or any(was[name] != row.fields[name] for name in ("content", "title", "tags", "entities")):
-            verdict = self._policy.judge(item)
+            verdict = self._judge.judge(item)
             if verdict.rejected:
                 self.refused += 1
                 self._saved[one.key] = one._replace(wrote=one.wrote | {"refused": "; ".join(verdict.reasons)[:200]})
                 return
             if verdict.forced_non_injectable:
-                self._policy.hold(item, verdict)
+                self._judge.hold(item, verdict)
                 held |= {finding.rule for finding in verdict.findings} or {"policy"}
             if there is None:
                 self._name_author(item, min(one.state["born"]))
@@ -197,7 +200,7 @@ class Arrival:
         author = merge.author_of(stamp)
         if author not in self._labels:
             who = clean.one_line(self._who.get(author) or author, 40)
-            self._labels[author] = f"{FROM_REMOTE}{self.remote.name}/{author if self._policy.refuses(who) else who}"
+            self._labels[author] = f"{FROM_REMOTE}{self.remote.name}/{author if self._judge.refuses(who) else who}"
         if self._labels[author] not in item.provenance.chunk_ids:
             item.provenance.chunk_ids = [*item.provenance.chunk_ids, self._labels[author]]
 
@@ -241,7 +244,7 @@ class Arrival:
                 continue
             item = self._item(one, row._replace(fields=row.fields | {"content": text, "links": []}), None)
             item.id, item.archived, item.superseded_by = extra, False, None
-            verdict = self._policy.judge(item)
+            verdict = self._judge.judge(item)
             if verdict.rejected:
                 continue
             self._name_author(item, min(one.state["born"]))

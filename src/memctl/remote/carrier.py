@@ -11,22 +11,28 @@ from memctl.remote.segments import MOST_BYTES, SegmentName
 if TYPE_CHECKING:
     from typing import Protocol
 
+    from memctl.store.remotes import KnownLog
+
     class Carrier(Protocol):
         """One remote, open. All calls raise OSError when it cannot be reached or refuses, LostRace when it changed."""
 
         def listing(
-            self, scopes: Collection[str], known: "Mapping[tuple[str, str], int] | None" = None
+            self, scopes: Collection[str], known: "Mapping[tuple[str, str], KnownLog] | None" = None
         ) -> "dict[tuple[str, str], list[SegmentName]]":
             """The segments of each log, by scope and replica, in order.
 
-            known  how far each log was read: what is before that may be left out
+            known  how far each log was read: what is before that may be left out. Of one without a hash it is looked
+                   what is there; of others a hint will do
             """
 
         def read(self, place: "SegmentPlace") -> bytes:
             """The bytes of a segment that was listed; b"" when it is gone or larger than one may be."""
 
         def publish(self, new: "Iterable[tuple[SegmentPlace, bytes]]", drop: "Iterable[SegmentPlace]" = ()) -> None:
-            """Write segments, in order, and then take older ones of the same logs away; what is there already stays."""
+            """Write segments, in order, and then take older ones of the same logs away; what is there already stays.
+
+            Without any, what shows others the way is mended.
+            """
 
 
 class LostRace(OSError):
@@ -73,7 +79,7 @@ class ReadAhead:
         self._bodies: dict[SegmentPlace, bytes] = {}
 
     def remember(
-        self, sizes: Mapping[SegmentPlace, int], known: Mapping[tuple[str, str], int]
+        self, sizes: Mapping[SegmentPlace, int], known: "Mapping[tuple[str, str], KnownLog]"
     ) -> dict[tuple[str, str], list[SegmentName]]:
         """The logs that these segments make; their sizes are known, and what is new in them is read in this order."""
         logs: dict[tuple[str, str], list[SegmentName]] = {}
@@ -81,8 +87,9 @@ class ReadAhead:
             logs.setdefault((one.scope, one.replica), []).append(one.name)
         found = {log: in_order(names) for log, names in sorted(logs.items())}
         self._sizes, self._bodies = {**sizes}, {}
+        read = {log: one.last for log, one in known.items()}
         self._order = [
-            SegmentPlace(*log, name) for log, names in found.items() for name in names if name.last > known.get(log, 0)
+            SegmentPlace(*log, name) for log, names in found.items() for name in names if name.last > read.get(log, 0)
         ]
         return found
 

@@ -1,23 +1,24 @@
 """An exchange: a store and a remote tell each other what they do not know.
 
     listing            what is there                        (one call)
-    read               logs of others, as far as new
-    one transaction    our log is recognised, stock is taken, states are joined, rows written, segments made
+    read               logs of others, as far as new; their words are judged
+    transactions       our log is recognised, stock is taken, states are joined and rows written, segments are made
     publish            what is on its way out               (one call)
     one transaction    it has arrived
 
-Whatever ends it in between, the next one goes on: a segment is on its way out until it was seen to have arrived, and
-what is read twice changes nothing.
+A transaction takes a few hundred statements, so that nobody else who writes waits for long. Whatever ends it in
+between, the next one goes on: a segment is on its way out until it was seen to have arrived, how far a log was read is
+noted when all of that is written, and what is read twice changes nothing.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 
 from memctl import ids
 from memctl.annotations import TYPE_CHECKING, Any, NamedTuple
 from memctl.item_policy import ItemPolicy
 from memctl.remote import merge, segments
-from memctl.remote.arrival import Arrival
+from memctl.remote.arrival import Arrival, check_removals
 from memctl.remote.carrier import LostRace, SegmentPlace
 from memctl.remote.problems import RemoteInvalid, RemoteUnreachable
 from memctl.remote.sealing import RemoteSeal, SealProblem
@@ -32,9 +33,14 @@ if TYPE_CHECKING:
 
     Listing = dict[tuple[str, str], list[segments.SegmentName]]
     Parts = list[tuple[str, merge.State]]
+    Records = list[tuple[str, str, str, merge.State]]  # of which scope and replica, its key, what it says
 
 #: Times that what changes meanwhile is sent in one exchange, and that one begins anew when others write there.
 _ROUNDS, _TRIES = 3, 6
+#: Statements that are written in one transaction.
+_PORTION = 250
+#: What in a state may take an item away.
+_REMOVE = "life", "gone"
 
 
 class Exchanged(NamedTuple):
@@ -74,10 +80,12 @@ class RemoteExchange:
 
     def __init__(self, db: Database, name: str, carrier: "Carrier", policy: "MemoryPolicy", who: str) -> None:
         self.db, self.name, self.carrier, self.policy, self.who = db, name, carrier, policy, who
+        self.judge = ItemPolicy(policy)
         self.remote = self._load()
         self.done = Exchanged()
         self.seal = RemoteSeal.of(self.remote.options)
         self._plain: dict[bytes, bytes] = {}
+        self._packed: dict[str, tuple[int, int]] = {}  # segments by name: how many records, the newest clock
 
     def _load(self) -> Remote:
         return next(one for one in remotes.list_remotes(self.db) if one.name == self.name)
@@ -107,12 +115,12 @@ class RemoteExchange:
 
     def _exchange(self, *, accept: bool, dry_run: bool) -> None:
         before = remotes.get_logs(self.db, self.name)
-        read = {log: one.last for log, one in before.items()}
-        listing = self.carrier.listing(sorted(set(self.remote.scopes.values())), read)
+        own = {log: one._replace(hash="") for log, one in before.items() if log[1] == self.remote.replica}
+        listing = self.carrier.listing(sorted(set(self.remote.scopes.values())), before | own)
         news = _News(self, listing, before)
         news.read()
         try:
-            with self.db.atomic():
+            with self.db.atomic() if dry_run else nullcontext():
                 if dry_run:
                     self.seal = self.seal._replace(sign="", recipients="")
                 self._join(news, listing, before, accept=accept)
@@ -129,72 +137,101 @@ class RemoteExchange:
             now = self._load()._replace(exchanged_at=ids.timestamp(), problem="")
             remotes.save_remote(self.db, now)
 
-    # --- one transaction ------------------------------------------------------------------------------------------
+    # --- transactions ---------------------------------------------------------------------------------------------
 
     def _join(self, news: "_News", listing: "Listing", before: Mapping[Any, KnownLog], *, accept: bool) -> None:
-        """Recognise, take stock, join, write rows, make segments."""
-        self.remote = self._load()
-        logs = remotes.get_logs(self.db, self.name)
-        for scope in sorted(set(self.remote.scopes.values())):
-            own = logs.get((scope, self.remote.replica))
-            if own == before.get((scope, self.remote.replica)):  # else another process was faster
-                self._recognise(scope, listing.get((scope, self.remote.replica), []), own)
-        clock = max(int(ids.now_seconds() * 1_000_000), self.remote.clock + 1)
-        stock = Stock(self.db, self.remote, self.policy, merge.make_stamp(clock, self.remote.replica))
-        stock.take()
-        touched = self._join_records(news)
-        clock = max(clock, news.clock)
-        remotes.save_logs(self.db, self.name, [*news.logs.values()])
-        self.remote = self.remote._replace(clock=clock)
-        remotes.save_remote(self.db, self.remote)
-        who = {one.replica: one.who for one in remotes.get_logs(self.db, self.name).values() if one.who}
-        arrival = Arrival(self.db, self.remote, self.policy, who)
-        arrival.write(touched, accept=accept)
+        """Recognise, take stock, join, write rows, make segments. Raises RemovalsWait before anything is joined."""
+        with self.db.atomic():
+            self.remote = self._load()
+            logs = remotes.get_logs(self.db, self.name)
+            for scope in sorted(set(self.remote.scopes.values())):
+                own = logs.get((scope, self.remote.replica))
+                if own == before.get((scope, self.remote.replica)):  # else another process was faster
+                    self._recognise(scope, listing.get((scope, self.remote.replica), []), own)
+        version = remotes.version_of(self.db)
+        dirty = remotes.dirty_ids(self.db)
+        for start in range(0, len(dirty), _PORTION):
+            with self.db.atomic():
+                self._take_stock(dirty[start : start + _PORTION])
+        if not accept:
+            known = remotes.get_keys(self.db, self.name, {one[2] for one in news.records})
+            may_remove = [one for one in news.records if one[2] in known or not one[3].keys().isdisjoint(_REMOVE)]
+            check_removals(self.db, self.remote, self._joined(may_remove, known).values())
+        for some in news.portions():
+            with self.db.atomic():
+                before_it, version = version, remotes.version_of(self.db)
+                if version != before_it:  # others wrote: what they changed is known before anything is joined
+                    self._take_stock(remotes.dirty_ids(self.db))
+                self._bring(some, news)
+        with self.db.atomic():
+            remotes.save_logs(self.db, self.name, [*news.logs.values()])
+        self._count(received=news.count, refused=news.refused)
+        self.done = self.done._replace(problems=news.problems)
         self._fill_outbox()
-        counts = {
-            "received": news.count, "new": arrival.new, "changed": arrival.changed, "archived": arrival.archived,
-            "purged": len(arrival.purged), "held": arrival.held, "refused": arrival.refused + news.refused,
-        }  # fmt: skip
-        summed = {name: count + getattr(self.done, name) for name, count in counts.items()}  # it may begin anew
-        self.done = self.done._replace(**summed, waits=stock.waits, problems=news.problems)
 
-    def _join_records(self, news: "_News") -> list[KnownKey]:
-        """Join what others say; the keys of which more is known now."""
+    def _count(self, **counts: int) -> None:
+        self.done = self.done._replace(**{name: count + getattr(self.done, name) for name, count in counts.items()})
+
+    def _take_stock(self, dirty: list[str]) -> None:
+        """Let states say what changed of these items here."""
+        self.remote = self._load()
+        clock = max(int(ids.now_seconds() * 1_000_000), self.remote.clock + 1)
+        stock = Stock(self.db, self.remote, self.judge, merge.make_stamp(clock, self.remote.replica))
+        stock.take(dirty)
+        remotes.save_remote(self.db, self.remote._replace(clock=clock))
+        self.done = self.done._replace(waits=self.done.waits | stock.waits)
+
+    def _bring(self, records: "Records", news: "_News") -> None:
+        """Join what others say, and write the rows that follow."""
+        touched = self._joined(records, remotes.get_keys(self.db, self.name, {one[2] for one in records}))
+        remotes.save_keys(self.db, self.name, [*touched.values()])
+        named = dict.fromkeys(((word, key) for key, one in touched.items() for word in merge.ids_of(one.state)), "born")
+        remotes.set_ids(self.db, self.name, named)
+        self.remote = self._load()
+        self.remote = self.remote._replace(clock=max(self.remote.clock, news.clock))
+        remotes.save_remote(self.db, self.remote)
+        logs = [*remotes.get_logs(self.db, self.name).values(), *news.logs.values()]
+        who = {one.replica: one.who for one in logs if one.who}
+        arrival = Arrival(self.db, self.remote, self.judge, self.policy.switches, who)
+        arrival.write(touched.values())
+        self._count(new=arrival.new, changed=arrival.changed, archived=arrival.archived,
+                    purged=len(arrival.purged), held=arrival.held, refused=arrival.refused)  # fmt: skip
+
+    def _joined(self, records: "Records", known: dict[str, KnownKey]) -> dict[str, KnownKey]:
+        """The keys of which more is known with what others say."""
         view = merge.MergeView(frozenset(self.remote.mine), self.remote.trust)
-        known = remotes.get_keys(self.db, self.name, {key for _, _, key, _ in news.records})
-        touched, named = dict[str, KnownKey](), dict[tuple[str, str], str]()
-        for scope, replica, key, state in news.records:
-            one = known.get(key) or KnownKey(key, scope, "", {}, {})
+        touched: dict[str, KnownKey] = {}
+        for scope, replica, key, state in records:
+            one = touched.get(key) or known.get(key) or KnownKey(key, scope, "", {}, {})
             if one.scope != scope:
                 continue
             joined = merge.join(one.state, merge.admitted(state, replica, view))
-            if joined != one.state or key in touched:
-                known[key] = touched[key] = one._replace(state=joined)
-                named |= dict.fromkeys(((word, key) for word in merge.ids_of(joined)), "born")
-        remotes.save_keys(self.db, self.name, [*touched.values()])
-        remotes.set_ids(self.db, self.name, named)
-        return [*touched.values()]
+            if joined != one.state:
+                touched[key] = one._replace(state=joined)
+        return touched
 
     def _fill_outbox(self) -> None:
         """Make segments of what is to be sent."""
-        if self.remote.read_only:
-            return
-        by_scope: dict[str, Parts] = {}
-        unsent = remotes.unsent_keys(self.db, self.name)
-        for one in unsent:
-            if part := merge.own_part(one.state, self.remote.replica):
-                by_scope.setdefault(one.scope, []).append((one.key, part))
-        waiting = remotes.get_outbox(self.db, self.name)
-        logs = remotes.get_logs(self.db, self.name)
-        for scope, parts in by_scope.items():
-            own = logs.get((scope, self.remote.replica), KnownLog(scope, self.remote.replica))
-            names = [segments.parse_name(one.name) for one in waiting if one.scope == scope]
-            last = names[-1] if names else None
-            number, digest = (last.last, last.hash) if last else (own.last, own.hash)
-            made = segments.pack(scope, self.remote.replica, self.who, number, digest, parts, self._seal)
+        for scope in () if self.remote.read_only else sorted(set(self.remote.scopes.values())):
+            while self._fill_segment(scope):
+                continue
+
+    def _fill_segment(self, scope: str) -> bool:
+        """Make a segment; whether there was anything to be sent."""
+        with self.db.atomic():
+            unsent = remotes.unsent_keys(self.db, self.name, scope, segments.MOST_RECORDS)
+            replica = self._load().replica
+            parts = [(one.key, part) for one in unsent if (part := merge.own_part(one.state, replica))]
+            own = remotes.get_logs(self.db, self.name).get((scope, replica), KnownLog(scope, replica))
+            last = segments.parse_name(remotes.last_out(self.db, self.name, scope)) or own
+            made = [*segments.pack(scope, replica, self.who, last.last, last.hash, parts, self._seal)]
             self._put_out(scope, made)
-            self.done = self.done._replace(sent=self.done.sent + len(parts))
-        remotes.mark_sent(self.db, self.name, [one.key for one in unsent])
+            if len(made) == 1:
+                newest = max(merge.newest(part) for _, part in parts)
+                self._packed[str(made[0][0])] = len(parts), merge.clock_of(newest)
+            remotes.mark_sent(self.db, self.name, [one.key for one in unsent])
+        self._count(sent=len(parts))
+        return bool(unsent)
 
     def _seal(self, place: str, body: bytes) -> bytes:
         sealed = self.seal.seal(place, body)
@@ -229,16 +266,17 @@ class RemoteExchange:
         same = any((name.last, name.hash) == (last, digest) for name in there)
         if later or (there and last and not same and there[-1].last >= last):
             self._become_another()
-        elif last and not same and not self.remote.read_only:
-            self._publish_anew(scope, last)
+        elif last and not same and not self.remote.read_only:  # it is gone there, or somebody has rolled it back
+            self._count(sent=self._publish_anew(scope, last))
 
-    def _publish_anew(self, scope: str, last: int) -> None:
-        """Our log is gone there, or somebody has rolled it back: all that we said goes out once more."""
+    def _publish_anew(self, scope: str, last: int) -> int:
+        """Let all that we said go out once more, as segments that stand for the whole log; how many records."""
         waiting = [one for one in remotes.get_outbox(self.db, self.name) if one.scope == scope]
         remotes.take_out(self.db, self.name, waiting)
         number = max([last, *(one.number for one in waiting)])
         parts = self.said_in(scope, self.remote.replica)
         self._put_out(scope, segments.pack_all(scope, self.remote.replica, self.who, number, parts, self._seal))
+        return len(parts)
 
     def said_in(self, scope: str, replica: str) -> "Parts":
         """All that is known here of what a replica has said in a scope."""
@@ -284,9 +322,9 @@ class RemoteExchange:
 
     def _send(self, listing: "Listing") -> bool:
         """Publish what is on its way out; whether there was anything."""
-        outbox = remotes.get_outbox(self.db, self.name)
-        if not outbox or self.remote.read_only:
+        if self.remote.read_only:
             return False
+        outbox = remotes.get_outbox(self.db, self.name)
         replica = self._load().replica
         new, drop = list[tuple[SegmentPlace, bytes]](), list[SegmentPlace]()
         for one in outbox:
@@ -298,9 +336,10 @@ class RemoteExchange:
                 older = listing.get((one.scope, replica), [])
                 drop += [SegmentPlace(one.scope, replica, gone) for gone in older if gone.last < name.last]
         self.carrier.publish(new, drop)
-        with self.db.atomic():
-            self._acknowledge(outbox)
-        return True
+        if outbox:
+            with self.db.atomic():
+                self._acknowledge(outbox)
+        return bool(outbox)
 
     def _acknowledge(self, arrived: list[OutgoingSegment]) -> None:
         """Segments of ours have arrived."""
@@ -312,11 +351,13 @@ class RemoteExchange:
             if name is None:
                 continue
             own = logs.get((one.scope, replica), KnownLog(one.scope, replica))
-            records = segments.records_of(one.plain or one.body)
-            clocks = [merge.clock_of(at) for _, state in records for at in merge.stamps_of(state, replica)]
-            clock = max([own.clock, *clocks])
-            own = own._replace(last=name.last, hash=name.hash, clock=clock, who=self.who, read_at=ids.timestamp(),
-                               records=own.records + len(records))  # fmt: skip
+            if one.name not in self._packed:
+                records = segments.records_of(one.plain or one.body)
+                stamps = [at for _, state in records for at in merge.stamps_of(state, replica)]
+                self._packed[one.name] = len(records), max(map(merge.clock_of, stamps), default=0)
+            count, clock = self._packed[one.name]
+            own = own._replace(last=name.last, hash=name.hash, clock=max(own.clock, clock), who=self.who,
+                               read_at=ids.timestamp(), records=own.records + count)  # fmt: skip
             logs[one.scope, replica] = own
         remotes.save_logs(self.db, self.name, [one for one in logs.values() if one.replica == replica])
 
@@ -334,7 +375,7 @@ class RemoteExchange:
 class _News:
     """What others have written since: read and checked before the store is locked.
 
-    records   (scope, replica, key, state) in the order of the logs
+    records   in the order of the logs
     logs      how far each log is known now
     problems  who -> what is wrong with his log
     refused   records with a secret in them: nothing of them is kept
@@ -342,8 +383,8 @@ class _News:
 
     def __init__(self, exchange: RemoteExchange, listing: "Listing", known: Mapping[tuple[str, str], KnownLog]) -> None:
         self._carrier, self._listing, self._known = exchange.carrier, listing, known
-        self._own, self._policy, self._seal = exchange.remote.replica, ItemPolicy(exchange.policy), exchange.seal
-        self.records: list[tuple[str, str, str, merge.State]] = []
+        self._own, self._judge, self._seal = exchange.remote.replica, exchange.judge, exchange.seal
+        self.records: Records = []
         self.logs: dict[tuple[str, str], KnownLog] = {}
         self.problems: dict[str, str] = {}
         self.clock = self.count = self.refused = 0
@@ -367,7 +408,7 @@ class _News:
             )
             for name, segment in read:
                 self._take(scope, replica, name.last, segment)
-                who = "" if self._policy.refuses(segment.who) else segment.who
+                who = "" if self._judge.refuses(segment.who) else segment.who
                 log = log._replace(last=name.last, hash=name.hash, who=who, read_at=ids.timestamp(),
                                    records=log.records + len(segment.records))  # fmt: skip
         except segments.SegmentProblem as exc:
@@ -385,10 +426,19 @@ class _News:
         self.clock = max(self.clock, clock)
         self.count += len(segment.records)
         for key, state in segment.records:
-            if any(self._policy.has_secret(text) for text in merge.words_of(state)):
+            if self._judge.has_secret(*merge.words_of(state)):
                 self.refused += 1
             else:
                 self.records.append((scope, replica, key, state))
+
+    def portions(self) -> "Iterator[Records]":
+        """The records, those of a key together; last come those by which something goes: what replaces it is there."""
+        by_key: dict[str, Records] = {}
+        for one in self.records:
+            by_key.setdefault(one[2], []).append(one)
+        ordered = sorted(by_key.values(), key=lambda some: any(not one[3].keys().isdisjoint(_REMOVE) for one in some))
+        for start in range(0, len(ordered), _PORTION):
+            yield [one for some in ordered[start : start + _PORTION] for one in some]
 
 
 def _continues(names: "list[segments.SegmentName]", known: KnownLog) -> bool:
@@ -406,9 +456,7 @@ def compacted(exchange: RemoteExchange) -> Iterator[tuple[str, int]]:
         for scope in sorted(set(exchange.remote.scopes.values())):
             own = logs.get((scope, exchange.remote.replica))
             if own is not None and own.last:
-                parts = exchange.said_in(scope, exchange.remote.replica)
-                exchange._publish_anew(scope, own.last)
-                yield scope, len(parts)
+                yield scope, exchange._publish_anew(scope, own.last)
 
 
 def compacted_for(exchange: RemoteExchange, replica: str) -> Iterator[tuple[str, int]]:

@@ -7,7 +7,7 @@ somebody else puts there are not followed.
 
 import os
 import stat
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable
 
 from memctl.remote.carrier import SegmentPlace, folded_name, in_order
 from memctl.remote.segments import MOST_BYTES, SegmentName, is_replica, parse_name
@@ -21,9 +21,7 @@ class FolderCarrier:
     def __init__(self, path: str) -> None:
         self.path = path
 
-    def listing(
-        self, scopes: Collection[str], _known: Mapping[tuple[str, str], int] | None = None
-    ) -> dict[tuple[str, str], list[SegmentName]]:
+    def listing(self, scopes: Collection[str], _known: object = None) -> dict[tuple[str, str], list[SegmentName]]:
         """The segments of each log."""
         if not os.path.isdir(self.path):
             raise FileNotFoundError(2, "there is no such folder", self.path)

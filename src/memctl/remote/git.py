@@ -6,7 +6,7 @@ are fetched into a bare repository of ours; the settings and hooks of the projec
 """
 
 import os
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Sequence
 
 from memctl import ids, state
 from memctl.remote.carrier import LostRace, SegmentPlace, folded_name, in_order
@@ -47,9 +47,7 @@ class GitCarrier:
 
     # --- what is there --------------------------------------------------------------------------------------------
 
-    def listing(
-        self, scopes: Collection[str], _known: Mapping[tuple[str, str], int] | None = None
-    ) -> dict[tuple[str, str], list[SegmentName]]:
+    def listing(self, scopes: Collection[str], _known: object = None) -> dict[tuple[str, str], list[SegmentName]]:
         """The segments of each log: one connection, and another one if anything is new."""
         if not os.path.isdir(self.folder):
             self._make_folder()

@@ -99,16 +99,25 @@ def _stamps(state: State) -> Iterator[str]:
         yield from (stamp for adds, _ in state.get(name, {}).values() for stamp in adds)
 
 
-def words_of(state: State) -> Iterator[str]:
-    """All that a state says in words, each text by itself and first."""
-    yield from (entry[0] for entry in state.get("text", {}).values())
+def words_of(state: State) -> tuple[list[str], list[str]]:
+    """All that a state says: its texts, and words beside them. The first text has the lines by which an item of it
+    is judged: title, content, tags, entities, source.
+    """
+    texts, births = state.get("text", {}), _births(state)
+    said = dict(zip(FIELDS, births[max(births)][2:], strict=True)) if births else {}
+    said |= {name: value for name, (_, value) in state.get("set", {}).items()}
+    shown = max(texts, default="")
+    lines = [said.get("title", ""), *(texts[shown][:1] if shown else ()), *_members(state.get("tags", {})),
+             *_members(state.get("entities", {})), said.get("source", ("", ""))[1]]  # fmt: skip
     words: list[Any] = []
     for name in ("born", "life", "set", "held", "gone", *SETS):
         part = state.get(name, {})
         words += [*part.values(), *(part if name in SETS else ())]
     for one in words:  # grows meanwhile
         words += one if isinstance(one, list) else one.values() if isinstance(one, dict) else ()
-    yield "\n".join(one for one in words if isinstance(one, str))
+    others = [entry[0] for stamp, entry in texts.items() if stamp != shown]
+    beside = [one for one in words if isinstance(one, str) and one not in lines]
+    return ["\n".join(filter(None, lines)), *others], beside
 
 
 def ids_of(state: State) -> dict[str, str]:

@@ -18,6 +18,8 @@ from memctl.remote.segments import SegmentName, is_replica, parse_name
 if TYPE_CHECKING:
     from psycopg import Connection, Error
 
+    from memctl.store.remotes import KnownLog
+
 #: What the database has for us. Whoever made it is its administrator; members get what `GRANTS` says.
 SCHEMA = """
 CREATE SCHEMA memctl;
@@ -153,10 +155,10 @@ class PostgresCarrier(ReadAhead):
         self._open: Connection[Any] | None = None
 
     def listing(
-        self, scopes: Collection[str], known: Mapping[tuple[str, str], int] | None = None
+        self, scopes: Collection[str], known: "Mapping[tuple[str, str], KnownLog] | None" = None
     ) -> dict[tuple[str, str], list[SegmentName]]:
         """The segments of each log that are not known: one call, after the connection."""
-        have = [(*log, last) for log, last in (known or {}).items()]
+        have = [(*log, one.last) for log, one in (known or {}).items()]
         vector = [[*column] for column in zip(*have, strict=True)] or [[], [], []]
         with self._asked() as conn:
             rows = conn.execute(_LIST, [[*scopes], *vector]).fetchall()
@@ -179,6 +181,8 @@ class PostgresCarrier(ReadAhead):
     def publish(self, new: Iterable[tuple[SegmentPlace, bytes]], drop: Iterable[SegmentPlace] = ()) -> None:
         """Write segments, and let the database delete what a new one stands for: all in one transaction."""
         given = [*new]
+        if not given:
+            return
         places = [one for one, _ in given]
         rows = [(one.scope, one.replica, *one.name, body) for one, body in given]
         logs = sorted({(one.scope, one.replica) for one in drop})

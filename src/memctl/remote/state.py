@@ -34,12 +34,12 @@ def state_of(db: Database, remote: "Remote", carrier: "Carrier | None") -> dict[
     behind = None
     if carrier is not None:
         try:
-            read = {place: log.last for place, log in logs.items()}
-            found = carrier.listing(sorted(set(remote.scopes.values())), read)
+            found = carrier.listing(sorted(set(remote.scopes.values())), logs)
         except OSError as exc:
             problems.append(f"cannot be reached: {exc.strerror or exc}")
         else:
             others = (item for item in found.items() if item[0][1] != remote.replica)
+            read = {place: log.last for place, log in logs.items()}
             behind = sum(name.last > read.get(place, 0) for place, names in others for name in names)
     authors = [
         {"replica": one.replica, "who": one.who, "scope": one.scope, "records": one.records, "read_at": one.read_at,

@@ -4,7 +4,7 @@ import os
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import count
 
-from memctl.annotations import TYPE_CHECKING, Any
+from memctl.annotations import Any
 from memctl.item_policy import ItemPolicy
 from memctl.remote import merge
 from memctl.store import quarantine, remotes
@@ -12,9 +12,6 @@ from memctl.store.database import BATCH, Database
 from memctl.store.items import attributes, items
 from memctl.store.remotes import KnownKey, Remote
 from memctl.types import MemoryItem
-
-if TYPE_CHECKING:
-    from memctl.policy import MemoryPolicy
 
 #: How a reference begins that says from whom an item came here.
 FROM_REMOTE = "remote:"
@@ -66,18 +63,16 @@ class Stock:
     waits    items that policy does not let out, and why
     """
 
-    def __init__(self, db: Database, remote: Remote, policy: "MemoryPolicy", stamp: str) -> None:
-        self.db, self.remote, self.stamp = db, remote, stamp
-        self._policy = ItemPolicy(policy)
+    def __init__(self, db: Database, remote: Remote, judge: ItemPolicy, stamp: str) -> None:
+        self.db, self.remote, self.stamp, self._judge = db, remote, stamp, judge
         self.changed: dict[str, KnownKey] = {}
         self.waits: dict[str, str] = {}
         self._ids: dict[tuple[str, str], str] = {}
         self._settled: list[str] = []
         self._birth_keys: dict[str, KnownKey] = {}
 
-    def take(self) -> None:
-        """Note all that has changed."""
-        dirty = remotes.dirty_ids(self.db)
+    def take(self, dirty: list[str]) -> None:
+        """Note what has changed of these items."""
         intents = remotes.intents(self.db)
         rivals = [one for one in remotes.list_remotes(self.db) if one.name != self.remote.name]
         others = {scope for one in rivals for scope in one.scopes}
@@ -165,7 +160,7 @@ class Stock:
         standing = self._standings[item.id]
         if item.provenance.is_passage or standing.state not in ("injectable", "released"):
             return
-        verdict = self._policy.judge(item)
+        verdict = self._judge.judge(item)
         if verdict.rejected or verdict.forced_non_injectable:
             self.waits[item.id] = "; ".join(verdict.reasons) or "policy"
             return
@@ -208,7 +203,7 @@ class Stock:
         if held:  # a text that is held back stays here
             now = was.fields | {name: now[name] for name in ("archived", "superseded_by")}
         elif any(now[name] != was.fields[name] for name in _WORDS):
-            verdict = self._policy.judge(item)
+            verdict = self._judge.judge(item)
             is_released = self._standings[item.id].state == "released"
             if verdict.rejected or (verdict.forced_non_injectable and not is_released):
                 self.waits[item.id] = "policy"

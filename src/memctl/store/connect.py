@@ -179,8 +179,10 @@ def _prepare_to_write(db: Database, *, wal: bool) -> None:
     db.run("PRAGMA foreign_keys = ON")
     mode = db.value("PRAGMA journal_mode")
     if wal and mode not in ("wal", "memory"):
-        with suppress(errors.StoreBusy):  # somebody uses the file in its old mode: the next writer will switch it
+        try:  # noqa: SIM105 - `suppress` would load the classes of errors for every new store
             db.run("PRAGMA journal_mode = WAL")
+        except errors.StoreBusy:
+            pass  # somebody uses the file in its old mode: the next writer will switch it
     elif not wal and mode == "wal":
         db.run("PRAGMA journal_mode = DELETE")
 

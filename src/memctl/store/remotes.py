@@ -235,6 +235,11 @@ def dirty_ids(db: Database) -> list[str]:
     return [row[0] for row in db.rows("SELECT item_id FROM memctl_dirty ORDER BY item_id")]
 
 
+def version_of(db: Database) -> int:
+    """What is another number as soon as another process, or another handle, has written."""
+    return int(db.value("PRAGMA data_version"))
+
+
 def count_dirty(db: Database, scopes: Sequence[str]) -> int:
     """How many items of these scopes changed since then."""
     marks = ", ".join("?" * len(scopes))
@@ -288,9 +293,10 @@ def keys_of_items(db: Database, remote: str, item_ids: Iterable[str]) -> dict[st
     return {one.item_id: one for one in found}
 
 
-def unsent_keys(db: Database, remote: str) -> list[KnownKey]:
-    """What has not been sent, in the order of the keys."""
-    return [_to_key(row) for row in db.rows(f"{_KEY} AND unsent ORDER BY key", [remote])]
+def unsent_keys(db: Database, remote: str, scope: str = "", most: int = -1) -> list[KnownKey]:
+    """What has not been sent (of one scope there, at most so many), in the order of the keys."""
+    sql = f"{_KEY} AND unsent AND ? IN ('', scope) ORDER BY key LIMIT ?"
+    return [_to_key(row) for row in db.rows(sql, [remote, scope, most])]
 
 
 def purged_here(db: Database, remote: str) -> list[KnownKey]:
@@ -427,6 +433,13 @@ def get_outbox(db: Database, remote: str) -> list[OutgoingSegment]:
         inside = db.rows("SELECT scope, number, body FROM memctl_remote_plain WHERE remote = ?", (remote,))
         plain = {(scope, number): body for scope, number, body in inside}
     return [OutgoingSegment(*row)._replace(plain=plain.get(row[:2], b"")) for row in db.rows(sql, (remote,))]
+
+
+def last_out(db: Database, remote: str, scope: str) -> str:
+    """The name of the last segment of a log that is on its way out; "" where there is none."""
+    sql = "SELECT name FROM memctl_remote_outbox WHERE remote = ? AND scope = ? ORDER BY number DESC LIMIT 1"
+    found = db.rows(sql, (remote, scope))
+    return str(found[0][0]) if found else ""
 
 
 def put_out(db: Database, remote: str, segments: Sequence[OutgoingSegment]) -> None:

@@ -72,3 +72,21 @@ def union(*lists: Iterable[str]) -> list[str]:
         for word in words:
             seen.setdefault(word.casefold(), word)
     return list(seen.values())
+
+
+#: Characters of the longest bar.
+BAR_WIDTH = 24
+
+
+def bar(value: float, most: float) -> str:
+    """A number as a bar of plain text, as long beside BAR_WIDTH as `value` is beside `most`.
+
+    What is more than nothing has one sign at least.
+    """
+    return "#" * max(round(BAR_WIDTH * value / most), 1) if value > 0 and most > 0 else ""
+
+
+def share_bar(share: float) -> str:
+    """A share of one as a bar with its ground: `[##########----------]`."""
+    filled = round(BAR_WIDTH * min(max(share, 0.0), 1.0))
+    return f"[{'#' * filled}{'-' * (BAR_WIDTH - filled)}]"

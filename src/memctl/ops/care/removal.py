@@ -74,10 +74,10 @@ def purge(
 
 
 def _list_purged(ctx: Context) -> PlainResult:
-    from memctl.store import tombstones
+    from memctl.store import quarantine
 
     ctx.narrow(READ)
-    found = tombstones.list_tombstones(ctx.db)
+    found = quarantine.list_tombstones(ctx.db)
     rows = [{"id": one.item_id, "source_id": one.source, "purged_at": one.purged_at} for one in found]
     lines = [f"{one.item_id}  {one.purged_at[:10]}  {one_line(one.source, _TITLE)}".rstrip() for one in found]
     if not rows:
@@ -86,15 +86,15 @@ def _list_purged(ctx: Context) -> PlainResult:
 
 
 def _let_back(ctx: Context, given: list[str]) -> PlainResult:
-    from memctl.store import tombstones
+    from memctl.store import quarantine
 
     if not given:
         raise errors.UsageError("say which: memctl purge --purged shows their ids", command="purge")
-    there = {one.item_id for one in tombstones.list_tombstones(ctx.db)}
+    there = {one.item_id for one in quarantine.list_tombstones(ctx.db)}
     for one in given:
         if one not in there:
             raise errors.ItemNotFound(id=one_line(one, _TITLE))
-    lifted = tombstones.lift(ctx.db, item_ids=given)
+    lifted = quarantine.lift(ctx.db, item_ids=given)
     return report_changes(ctx, "purge", lifted, done="free to come back")
 
 

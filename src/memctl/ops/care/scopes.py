@@ -74,9 +74,9 @@ def _show(ctx: Context) -> PlainResult:
 
 
 def _list(ctx: Context) -> PlainResult:
-    from memctl.store import scopes
+    from memctl.store import workspaces
 
-    found, own = scopes.sum_scopes(ctx.db), ctx.scope_named(DEFAULT_SCOPE)
+    found, own = workspaces.sum_scopes(ctx.db), ctx.scope_named(DEFAULT_SCOPE)
     lines = []
     for one in found:
         more = [f"{count} {word}" for word, count in zip(one._fields[2:], one[2:], strict=True) if count]
@@ -87,21 +87,21 @@ def _list(ctx: Context) -> PlainResult:
 
 def _move(ctx: Context, old: str, new: str, *, dry_run: bool) -> PlainResult:
     from memctl.item_policy import ItemPolicy
-    from memctl.store import scopes
+    from memctl.store import workspaces
 
     if clean.one_line(new, 500) != new:
         raise UsageError("a scope is one short line of words", command="scope")
     if ItemPolicy(ctx.policy).refuses(new):
         raise NothingStored(reason="policy refuses the name of this scope")
-    found = {one.scope: one for one in scopes.sum_scopes(ctx.db)}
+    found = {one.scope: one for one in workspaces.sum_scopes(ctx.db)}
     if old not in found and new in found:  # it was moved before
-        found[old] = scopes.ScopeSum(old)
+        found[old] = workspaces.ScopeSum(old)
     if old not in found:
         raise UsageError(f"nothing is in the scope '{clean.one_line(old, 80)}'; memctl scope list", command="scope")
     counts = {name: count for name, count in found[old]._asdict().items() if name != "scope"}
     into = found[new].items if new in found and new != old else 0
     if any(found[old][1:]) and new != old and not dry_run:
-        scopes.move_scope(ctx.db, old, new)
+        workspaces.move_scope(ctx.db, old, new)
     verb = "would be moved" if dry_run else "moved"
     said = ", ".join(f"{count} {name}" for name, count in counts.items() if count) or "nothing"
     beside = f", beside {into} item(s)" if into else ""

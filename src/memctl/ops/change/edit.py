@@ -142,20 +142,20 @@ def _edit_whole(ctx: Context, item: "MemoryItem", *, dry_run: bool) -> "Edited":
     from memctl.context import drafts
     from memctl.store.items import attributes
     from memctl.text.decoding import decode
-    from memctl.text.front_matter import FrontMatterInvalid, compose, split
+    from memctl.text.notes import FrontMatterInvalid, compose_form, read_form
 
     if "stdin" not in ctx.tty and not (ctx.env("VISUAL") or ctx.env("EDITOR")):
         words = "no terminal to edit at: say what is to change (--title, --content, --tags, …), or set $EDITOR"
         raise errors.UsageError(words, command="edit")
     matters = attributes.get_importance(ctx.db, [item.id]).get(item.id, attributes.NEUTRAL_IMPORTANCE)
     shown = dict(_fields(item, matters))
-    whole = compose(shown.items(), item.content)
+    whole = compose_form(shown.items(), item.content)
     draft = drafts.draft_of(f"{ctx.db_path}:{item.id}", ".md")
     drafts.edit_draft(ctx, draft, whole.encode(), "edit")
     try:
         with open(draft, "rb") as file:
             text, _, _ = decode(file.read(), draft)
-        fields, content = split(text, shown)
+        fields, content = read_form(text, shown)
         changes = _changes({key: value for key, value in fields.items() if value != shown[key]})
         importance = changes.pop("importance", None)
         if clean.statement(content) != clean.statement(item.content):
@@ -169,7 +169,7 @@ def _edit_whole(ctx: Context, item: "MemoryItem", *, dry_run: bool) -> "Edited":
 
 def _changes(fields: Mapping[str, str]) -> dict[str, Any]:
     """The fields of an item that the lines of an editor mean. Raises FrontMatterInvalid."""
-    from memctl.text.front_matter import FrontMatterInvalid
+    from memctl.text.notes import FrontMatterInvalid
 
     out: dict[str, Any] = {}
     for key, value in fields.items():

@@ -134,7 +134,7 @@ def retain(
     each day since it was made or last used, and so stands behind others that answer as well; it is found all the same.
     UNTIL is the end of an item, after which nothing finds it. usual takes away what was said.
     """
-    from memctl.store.items import retention
+    from memctl.store.items import attributes
 
     at = next((at for at, word in enumerate(said) if word in _HOW_LONG), 0)
     given, how, values = said[:at], said[at] if at else "", said[at + 1 :]
@@ -148,9 +148,9 @@ def retain(
         if end is not None and end <= ids.timestamp():
             raise errors.UsageError(f"until: '{one_line(values[0], 40)}' is over already", command="retain")
     found = named_items(ctx, given, "retain")
-    wanted = retention.Retention(how, rate) if how in ("keep", "fade") else None
+    wanted = attributes.Retention(how, rate) if how in ("keep", "fade") else None
     with ctx.at_work("retain"):
-        changed = retention.set_retention(ctx.db, [item.id for item in found], wanted, expires_at=end)
+        changed = attributes.set_retention(ctx.db, [item.id for item in found], wanted, expires_at=end)
     left = [(item.id, "it is so already") for item in found if item.id not in changed]
     return report_changes(ctx, "retain", changed, left, done=_HOW_LONG[how])
 

@@ -9,8 +9,7 @@ from memctl.errors import UsageError
 from memctl.operation import READ, WRITE, Arg, Fields, PlainResult, operation
 from memctl.parameters import Passages, ReadRequest
 from memctl.reading.request import read_filters, said_where
-from memctl.text.bars import bar
-from memctl.text.clean import one_line
+from memctl.text.clean import bar, one_line
 
 if TYPE_CHECKING:
     from memctl.store.filters import Filters

@@ -163,8 +163,7 @@ def _says_phrase(retriever: Retriever, filters: Filters, question: Question, bud
 
 def text(result: Evaluated) -> Iterator[str]:
     """The figures, then each question that was not fully answered: what was expected, and what came instead."""
-    from memctl.text.bars import share_bar
-    from memctl.text.clean import one_line
+    from memctl.text.clean import one_line, share_bar
 
     misses = result.misses
     yield f"  questions  {len(result.judged)}"

@@ -141,7 +141,7 @@ def show_text(result: "ShownItem | ShownItems") -> Iterator[str]:
 
 def _how_long(result: ShownItem) -> str | None:
     """What `memctl retain` has said of an item; None when nothing."""
-    from memctl.store.items.retention import retention_of
+    from memctl.store.items.attributes import retention_of
 
     said = retention_of(result.ctx.db, [result.item.id]).get(result.item.id)
     return said and ("kept for good" if said.kind == "keep" else f"fades by {said.rate:g} a day")

@@ -309,13 +309,13 @@ def _held(ctx: Context, filters: Filters) -> Iterator[ReviewEntry]:
 
 def _proposals(ctx: Context, filters: Filters) -> Iterator[ReviewEntry]:
     """Statements of models that are to expire, as nobody said why they are worth keeping, and what was captured."""
-    from memctl.store.items import retention
+    from memctl.store.items import attributes
     from memctl.text.source_trust import CAPTURED
 
     free = filters.replace(injectable=True)
     found = [
-        *retention.list_expiring(ctx.db, free.replace(origin="models"), _MOST),
-        *(one for one in retention.list_expiring(ctx.db, free.replace(origin="people"), _MOST)
+        *attributes.list_expiring(ctx.db, free.replace(origin="models"), _MOST),
+        *(one for one in attributes.list_expiring(ctx.db, free.replace(origin="people"), _MOST)
           if one.provenance.source_id.startswith(CAPTURED)),
     ]  # fmt: skip
     for item in found:

@@ -10,8 +10,7 @@ from memctl.operation import READ, Arg, Fields, PlainResult, Result, operation
 from memctl.parameters import Passages, ReadIn, ReadRequest, Source, seen_through
 from memctl.store.filters import Filters
 from memctl.store.search.fts import DOUBTS
-from memctl.text.bars import bar
-from memctl.text.clean import one_line
+from memctl.text.clean import bar, one_line
 from memctl.text.tokens import CHARS_PER_TOKEN, estimate_tokens
 
 if TYPE_CHECKING:
@@ -252,7 +251,7 @@ def stats_text(result: Stats) -> Iterator[str]:
     if n["links"]:
         yield f"  Links: {n['links']}"
     if n["told_items"]:
-        yield f"  Told unasked: {n['told_items']} items, {n['useful_items']} of them used, ~{n['told_tokens']} tokens"
+        yield f"  Told: {n['told_items']} items, {n['useful_items']} of them used, ~{n['told_tokens']} tokens"
     yield f"  Embeddings:   {n['embeddings_count']}"
     yield f"  Audit events: {n['events_count']}"
 

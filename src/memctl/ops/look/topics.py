@@ -8,8 +8,7 @@ from memctl.context import Context
 from memctl.operation import READ, Arg, Fields, PlainResult, operation
 from memctl.parameters import Passages, ReadRequest, Source
 from memctl.reading.request import passages_hint, read_filters, said_where
-from memctl.text.bars import bar
-from memctl.text.clean import one_line
+from memctl.text.clean import bar, one_line
 
 #: Characters of an item's content that are looked at beside its title.
 _LOOKED_AT = 240

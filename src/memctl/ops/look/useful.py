@@ -1,4 +1,4 @@
-"""What helped of what conversations were told unasked: memctl useful."""
+"""What helped of what conversations were told: memctl useful."""
 
 from collections.abc import Iterator
 
@@ -15,6 +15,9 @@ _TITLE = 72
 
 @operation(
     access=READ,
+    tool="memory_useful",
+    about="List which memories conversations were given and used, and which only cost tokens.",
+    answer={"items": "array"},
     examples=(
         "memctl useful",
         "memctl useful --ignored  # what only costs tokens",
@@ -30,12 +33,12 @@ def useful(
     workspace: Annotated[str | None, Arg("of what this saved view reads", "-w", "--workspace", metavar="NAME")] = None,
     limit: Annotated[int, Arg("at most this many", "-n", "--limit", aliases=("-k",), ge=1, le=1000)] = 20,
 ) -> PlainResult:
-    """List what helped of what conversations were told unasked, and what only cost tokens.
+    """List what helped of what conversations were told, and what only cost tokens.
 
-    An answer used an item if it cites or quotes it, or says what only the item says; the item's file being edited
-    afterwards makes less of that enough. It is found out when conversations are captured, and when a program ends a
-    turn, without a model. What helps gains a little strength and is told a little sooner, what does not help loses
-    both, slowly.
+    Told is what hooks gave, and what a model fetched itself with a tool whose answer is in its transcript. An answer
+    used an item if it cites or quotes it, or says what only the item says; the item's file being edited afterwards
+    makes less of that enough. It is found out when conversations are captured, and when a program ends a turn, without
+    a model. What helps gains a little strength and is told a little sooner, what does not help loses both, slowly.
     """
     from memctl.reading import delivery
     from memctl.store.items import items
@@ -54,7 +57,7 @@ def useful(
         "total": len(wanted), "truncated": len(wanted) > limit, "items": rows,
     }  # fmt: skip
     if not found:
-        ctx.note("[useful] Nothing was told unasked yet and captured.")
+        ctx.note("[useful] Nothing was told yet and captured.")
     else:
         ctx.note(
             f"[useful] {data['told']} items were told in ~{data['tokens']} tokens; {data['used']} of them were used, "

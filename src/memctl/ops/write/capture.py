@@ -109,6 +109,8 @@ def capture(
 
 def _follow(ctx: Context, taker: "Capture", look: "Callable[[set[str]], object]", interval: float) -> None:
     """Look again and again, and say what is new, until it is interrupted; what is wrong is said once, and may pass."""
+    from memctl.store import transcripts
+
     ctx.note("[capture] Watching; ^C stops")
     wrong: set[str] = set()
     try:
@@ -116,7 +118,7 @@ def _follow(ctx: Context, taker: "Capture", look: "Callable[[set[str]], object]"
             ids.pause(interval, interval)
             before = taker.taken.turns + taker.taken.grown
             try:
-                taker.look_again()
+                taker.files = transcripts.read_files(taker.db)  # others may have taken some in
                 look(wrong)
             except errors.MemctlError as exc:  # of the store: another program writes, or has put it away
                 _warn_once(ctx, wrong, exc)
@@ -207,7 +209,9 @@ def _told(
         ctx.note(f"[capture] {elsewhere} transcript(s) of other folders are on disk; --all-projects takes them in, too")
     listed = list(taken.sessions.items())
     data = {
-        "status": "ok", **taken.counts(), **taken.made, "other_transcripts": elsewhere,
+        "status": "ok", "sessions": len(taken.sessions), "turns": taken.turns, "grown": taken.grown,
+        "known": taken.known, "redacted": taken.redacted, "quarantined": taken.quarantined, "bad_lines": taken.bad,
+        "injected": taken.hidden, **taken.made, "other_transcripts": elsewhere,
         "captured": [{"session_id": named, "turns": turns} for named, turns in listed[:_LISTED]],
         "total": len(listed), "truncated": len(listed) > _LISTED, **({"dry_run": True} if dry else ctx.run_key()),
     }  # fmt: skip
@@ -240,8 +244,7 @@ def archive_sessions(
     to read (mode 0600); one that grew is copied again, and none is ever deleted. Nothing is judged in a copy: it holds
     what the client wrote, secrets too.
     """
-    from memctl.capture.archive import archive
-    from memctl.capture.found import transcripts_on_disk
+    from memctl.capture.found import archive, transcripts_on_disk
     from memctl.context.nearest import personal_store
 
     target = ctx.absolute(folder) if folder else os.path.join(os.path.dirname(personal_store()), "sessions")

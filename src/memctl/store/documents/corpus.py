@@ -9,7 +9,6 @@ from memctl.store.database import Database
 from memctl.store.filters import LAST, Filters
 from memctl.store.items.items import load_strings
 from memctl.store.journal import for_good
-from memctl.store.search.index import has_other_scopes
 from memctl.types import CorpusMetadata
 
 
@@ -148,6 +147,8 @@ def sum_documents(
     values: list[Any] = []
     join, where = "", "c.chunk_count > 0"
     if scopes is not None:
+        from memctl.store.search.index import has_other_scopes
+
         inside = f"scope IN ({', '.join('?' * len(scopes))})"
         if has_other_scopes(db, scopes):
             join = f"JOIN memory_items AS i ON i.id = json_extract({_ITEM_IDS}, '$[0]') AND i.{inside}"
@@ -391,6 +392,11 @@ def get_gone(db: Database, paths: Iterable[str]) -> dict[str, GoneFile]:
     """What was archived of these files earlier on; files without such are left out."""
     found = db.rows("SELECT file_path, sha256, item_ids FROM memory_gone_files WHERE file_path IN (?*)", keys=paths)
     return {path: GoneFile(sha256, tuple(load_strings(item_ids))) for path, sha256, item_ids in found}
+
+
+def is_cited(db: Database) -> bool:
+    """Whether any statement cites a document."""
+    return bool(db.value("SELECT 1 FROM memory_citations LIMIT 1"))
 
 
 def archived_by_ingest(db: Database, item_ids: Sequence[str]) -> list[str]:

@@ -110,7 +110,7 @@ class PassageRows:
 #: Rows from which on a bulk insert is faster than single ones.
 WORTHWHILE = 100
 
-_STAGED_COLUMNS = (*COLUMNS, "revision_id", "event_id")
+_STAGED_COLUMNS = (*COLUMNS, *SourcePosition._fields, "revision_id", "event_id")
 _CREATE_STAGED = f"CREATE TEMP TABLE IF NOT EXISTS memctl_staged (at INTEGER PRIMARY KEY, {', '.join(_STAGED_COLUMNS)})"
 
 #: Each table's columns, and what they get: a column of the temporary table, or what all rows have in common.
@@ -124,6 +124,7 @@ _TABLES = {
         "id": "event_id", "action": "action", "item_id": "id", "details_json": "details",
         "content_hash": "content_hash", "timestamp": "now",
     },
+    "memory_sources": {"item_id": "id"} | {name: name for name in SourcePosition._fields},
 }  # fmt: skip
 
 #: How the full-text index takes in a batch (in one piece, and it merges eight pieces at a time), and its usual way.
@@ -142,14 +143,19 @@ def temp_tables_in_memory(db: Database) -> Iterator[None]:
         db.set_temp_store(before)
 
 
-def bulk_insert(db: Database, row_values: Sequence[tuple[Any, ...]], reason: str) -> None:
-    """Store items with new ids, as rows of `COLUMNS`; the same as `items.write_rows`, within a transaction.
+def bulk_insert(
+    db: Database, row_values: Sequence[tuple[Any, ...]], places: Iterable[SourcePosition], reason: str
+) -> None:
+    """Store items with new ids, as rows of `COLUMNS`, and where each stands; the same as `items.write_rows` and
+    `set_positions`, within a transaction.
 
     Each has its event, and a revision that says "as the row still is".
     """
     details = json.dumps({"reason": reason, "rules": db.rules} if db.rules else {"reason": reason})
     new = (ids.new_ids(prefix, len(row_values)) for prefix in ("REV", "EVT"))
-    columns = dict(zip(_STAGED_COLUMNS, (*zip(*row_values, strict=True), *new), strict=True))
+    columns = dict(
+        zip(_STAGED_COLUMNS, (*zip(*row_values, strict=True), *zip(*places, strict=True), *new), strict=True)
+    )
     shared = {name: held[0] for name, held in columns.items() if name != "id" and held.count(held[0]) == len(held)}
     own = {name: values for name, values in columns.items() if name not in shared}
     db.run(_CREATE_STAGED)

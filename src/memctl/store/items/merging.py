@@ -6,7 +6,7 @@ from memctl import ids
 from memctl.annotations import Any, NamedTuple
 from memctl.store.database import Database
 from memctl.store.filters import IS_PASSAGE
-from memctl.store.items import items, retention
+from memctl.store.items import attributes, items
 from memctl.store.items.attributes import get_importance, set_importance
 
 #: Why an item is not injectable, as SQL over `memory_withheld` as w: nothing that is recorded counts as policy.
@@ -180,10 +180,10 @@ def replace_by(db: Database, merged: Mapping[str, Sequence[str]]) -> None:
 
 def _inherit_retention(db: Database, merged: Mapping[str, Sequence[str]]) -> None:
     """Let items be kept if one of their sources is, and fade as the slowest of them if all of them do."""
-    found = retention.retention_of(db, (source for sources in merged.values() for source in sources))
+    found = attributes.retention_of(db, (source for sources in merged.values() for source in sources))
     for new, sources in merged.items() if found else ():
         said = [found[source] for source in sources if source in found]
         if any(one.kind == "keep" for one in said):
-            retention.set_retention(db, [new], retention.Retention("keep"))
+            attributes.set_retention(db, [new], attributes.Retention("keep"))
         elif said and len(said) == len(sources):
-            retention.set_retention(db, [new], min(said, key=lambda one: one.rate))
+            attributes.set_retention(db, [new], min(said, key=lambda one: one.rate))
