@@ -34,7 +34,9 @@ else:
             fields = body.get("__annotations__", {})
             defaults = [body.pop(field) for field in fields if field in body]
             made = namedtuple(name, fields, defaults=defaults, module=body["__module__"])  # noqa: PYI024 - it is this one
-            return type(name, (made,), {**body, "__slots__": ()})
+            for key, value in body.items():
+                setattr(made, key, value)
+            return made
 
     NamedTuple = type.__new__(_NamedTupleMaker, "NamedTuple", (), {})
 

@@ -126,7 +126,8 @@ def test_contents_are_found_by_hash(db: Database) -> None:
     for n, archived in (("MEM-1", True), ("MEM-2", False)):
         items.write(db, MemoryItem(id=n, content="same", archived=archived, created_at="2024", updated_at="2024"))
     wanted = MemoryItem(content="same").content_hash
-    assert items.ids_by_hash(db, [wanted, "sha256:" + "0" * 64]) == {
+    found = items.ids_by_hash(db, [wanted, "sha256:" + "0" * 64])
+    assert {key: [(one.id, one.scope, one.archived) for one in held] for key, held in found.items()} == {
         wanted: [("MEM-1", "project", True), ("MEM-2", "project", False)]
     }
 

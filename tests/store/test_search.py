@@ -14,6 +14,7 @@ from memctl.store.connect import open_read, open_write
 from memctl.store.database import Database
 from memctl.store.filters import Filters
 from memctl.store.items import items
+from memctl.store.search import index
 from memctl.store.search.index import covered_terms, is_stemming
 from memctl.text.query import analyse
 from memctl.types import MemoryItem
@@ -392,3 +393,26 @@ def test_the_index_is_asked_once_not_once_per_item(db: Database, count: bool, sc
         steps = [row[3] for row in db.rows(f"EXPLAIN QUERY PLAN {sql}")]
         outer = next(n for n, step in enumerate(steps) if "memory_items_fts" in step or "SCAN chosen" in step)
         assert "SEARCH i USING INTEGER PRIMARY KEY" in steps[outer + 1]
+
+
+@pytest.mark.parametrize("others", [0, 4, 40])  # of 20 items in the scopes: most, or few, pass
+@pytest.mark.parametrize("filters", [{}, {"injectable": True}, {"archived": True}])
+def test_which_items_pass_is_told_alike_before_and_after_most_are_known(
+    db: Database, others: int, filters: dict[str, Any]
+) -> None:
+    odd: list[dict[str, Any]] = [
+        {"archived": True}, {"injectable": False}, {"validation": "retracted"}, {"expires_at": "2999-01-01T00:00:00Z"},
+        {"expires_at": "2001-01-01T00:00:00Z"},
+    ]  # fmt: skip
+    for number in range(20 + others):
+        fields = odd[number] if number < len(odd) else {}
+        put(db, f"{number} of the words", scope="project" if number < 20 else "elsewhere", **fields)
+    wanted = Filters(("project", "global"), **filters)
+    condition, values = wanted.where("i")
+    expected = {row for (row,) in db.rows(f"SELECT rowid FROM memory_items AS i WHERE {condition}", values)}
+    every = set(range(1, 21 + others))
+    assert index.filter_rows(db, wanted, every) == expected
+    with db.snapshot():
+        for _ in range(2):
+            strengths = index.match_strengths(db, '"words"', wanted, len(every), len(every))
+            assert strengths.keys() == index.filter_rows(db, wanted, every) == expected

@@ -150,11 +150,14 @@ def test_any_text_is_a_legal_query(count: int) -> None:
 
 @pytest.mark.parametrize("kept", [(), ("b",), ("a", "b"), ("b", "c"), ("a", "b", "c"), ("a", "c")])
 @pytest.mark.parametrize("read", [("b",), ("b", "a"), ("a", "c"), ("a", "b", "c"), ("x",), ("A", "z")])
-def test_the_items_of_the_scopes_are_counted(db: Database, kept: tuple[str, ...], read: tuple[str, ...]) -> None:
+def test_the_items_of_the_scopes_are_counted(
+    db: Database, kept: tuple[str, ...], read: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
     for n in range(6):
         if kept:
             put(db, f"number {n}", scope=kept[n % len(kept)])
     size = index.index_size(db)
     expected = sum(db.value("SELECT count(*) FROM memory_items WHERE scope = ?", (scope,)) for scope in read)
-    assert index.count_in_scopes(db, Filters(read), 100, size) == expected
-    assert index.count_in_scopes(db, Filters(read), 2, size) == min(2, expected)
+    assert index.count_in_scopes(db, Filters(read), size) == expected
+    monkeypatch.setattr(index, "COUNTED", 2)
+    assert index.count_in_scopes(db, Filters(read), size) == min(2, expected)

@@ -6,7 +6,7 @@ top-level key, Gemini shows plain text to the user, Claude Code drops what does 
 
 import json
 
-from memctl.annotations import Any, NamedTuple
+from memctl.annotations import Any
 from memctl.clients.known import Client
 
 #: Bytes of an event that are read; Gemini's largest have 100 KB.
@@ -27,7 +27,7 @@ _BOM = b"\xef\xbb\xbf"
 _OWN = ("<hook_context>", "</hook_context>")
 
 
-class Event(NamedTuple):
+class Event:
     """What a hook was told.
 
     name     memctl's word for the event
@@ -39,13 +39,13 @@ class Event(NamedTuple):
     messages    the messages of the conversation as JSON, from a client without such a file; b"" when it sends none
     """
 
-    name: str
-    session: str = ""
-    folder: str = ""
-    prompt: str = ""
-    source: str = ""
-    transcript: str = ""
-    messages: bytes = b""
+    __slots__ = ("folder", "messages", "name", "prompt", "session", "source", "transcript")
+
+    def __init__(
+        self, name: str, session: str, folder: str, prompt: str, source: str, transcript: str, messages: bytes
+    ) -> None:
+        self.name, self.session, self.folder, self.prompt = name, session, folder, prompt
+        self.source, self.transcript, self.messages = source, transcript, messages
 
 
 def event_name(client: Client, word: str) -> str:

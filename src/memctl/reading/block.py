@@ -10,7 +10,7 @@ from collections.abc import Container, Mapping, Sequence
 from itertools import count
 
 from memctl import errors
-from memctl.annotations import TYPE_CHECKING, Any, NamedTuple
+from memctl.annotations import TYPE_CHECKING, Any
 from memctl.context import Context
 from memctl.operation import Result
 from memctl.parameters import BlockForm, ReadRequest
@@ -237,7 +237,7 @@ def explain_delivery(retriever: Retriever, query: str, budget: int, given: tuple
 # --- what may be delivered ------------------------------------------------------------------------------------------
 
 
-class Deliverable(NamedTuple):
+class Deliverable:
     """What a block may be made of.
 
     items   in rank order
@@ -248,12 +248,19 @@ class Deliverable(NamedTuple):
     against item id -> the item that contradicts it
     """
 
-    items: Sequence[MemoryItem]
-    places: Mapping[str, passages.SourcePosition]
-    words: Weighed
-    scores: Mapping[str, float] = {}
-    labels: Labels = Labels()
-    against: Mapping[str, str] = {}
+    __slots__ = ("against", "items", "labels", "places", "scores", "words")
+
+    def __init__(
+        self,
+        items: Sequence[MemoryItem],
+        places: Mapping[str, passages.SourcePosition],
+        words: Weighed,
+        scores: Mapping[str, float] = {},
+        labels: Labels = packing.NO_LABELS,
+        against: Mapping[str, str] = {},
+    ) -> None:
+        self.items, self.places, self.words = items, places, words
+        self.scores, self.labels, self.against = scores, labels, against
 
 
 def deliver(retriever: Retriever, found: SearchResult, *, near: bool = False, but: Container[str] = ()) -> Deliverable:

@@ -14,7 +14,7 @@ def status_in_short(ctx: Context) -> tuple[dict[str, Any], str]:
     """
     if not os.path.exists(ctx.db_path):
         return {"status": "ok", "db_exists": False}, ""
-    from memctl.store.contents import count_active
+    from memctl.store.filters import count_active
 
     scope = ctx.scope_named(DEFAULT_SCOPE)
     own = count_active(ctx.db, [one for one in ctx.read_set(scope) or () if one != GLOBAL_SCOPE])

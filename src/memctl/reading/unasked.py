@@ -9,7 +9,7 @@ import time
 from contextlib import suppress
 
 from memctl import state
-from memctl.annotations import TYPE_CHECKING, NamedTuple
+from memctl.annotations import TYPE_CHECKING
 from memctl.names import PROMPTED, STARTED
 
 if TYPE_CHECKING:
@@ -33,12 +33,13 @@ _SECONDS_OF_DAY = 86_400
 _LOOKED_AT = 500
 
 
-class Telling(NamedTuple):
+class Telling:
     """What was given at one event: the mark of the prompt, the tokens of the block, and the ids of items."""
 
-    mark: str
-    tokens: int
-    ids: tuple[str, ...]
+    __slots__ = ("ids", "mark", "tokens")
+
+    def __init__(self, mark: str, tokens: int, ids: tuple[str, ...]) -> None:
+        self.mark, self.tokens, self.ids = mark, tokens, ids
 
 
 class SessionMemory:
@@ -110,7 +111,7 @@ class SessionMemory:
 
 def prompt_mark(prompt: str) -> str:
     """What a prompt is known by: Qwen sends the same one again after each tool."""
-    from zlib import crc32
+    from binascii import crc32
 
     return f"={crc32(prompt.encode('utf-8', 'replace')):08x}"
 

@@ -43,8 +43,6 @@ K1 = 1.4
 FEW = 50
 #: Where every word is common, this many of the items stored last that have them are ranked.
 NEWEST = 400
-#: Items of a scope are counted up to here.
-COUNTED = 30_000
 #: The best items are looked at more closely; the order below them is that of the words alone.
 POOL = 80
 
@@ -228,7 +226,7 @@ def find_candidates(
     """
     size = index.index_size(db)
     wanted = limit if limit < 0 else max(limit, FEW)
-    in_scopes = index.count_in_scopes(db, filters, COUNTED, size)
+    in_scopes = index.count_in_scopes(db, filters, size)
     result = SearchResult(query, [], 0)
     terms = known_terms(db, query, pieces=pieces)
     rows: set[int] = set()
@@ -243,7 +241,7 @@ def find_candidates(
         matches += term.found
         if term.rows:
             result.terms.append(term)
-    result.items = max(in_scopes if in_scopes < COUNTED else size, *(len(t.rows) for t in result.terms), 1)
+    result.items = max(in_scopes if in_scopes < index.COUNTED else size, *(len(t.rows) for t in result.terms), 1)
     scores: Scores = {}
     for term in result.terms:
         weight = result.idf(term) * (K1 + 1)

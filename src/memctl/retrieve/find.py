@@ -7,9 +7,7 @@ however alike the rest is.
 """
 
 import sys
-from binascii import crc32
 from collections.abc import Mapping, Sequence
-from functools import lru_cache
 
 from memctl import ids
 from memctl.names import STRENGTH
@@ -52,9 +50,6 @@ _NEGATION = frozenset(
 )
 _STOPS, _END = ".!?;:", "|"
 _PROBES, _PROBE = 6, 12
-#: Letters of a long word, and bits that such words of a text are noted in.
-_LONG_WORD, _BITS = 7, 1024
-_EVERY_BIT = (1 << _BITS) - 1
 
 
 def search(
@@ -192,48 +187,29 @@ class KnownTexts:
     twins  in a list a text is only said by one of about its length that it says, too
     """
 
-    __slots__ = ("_marks", "_texts", "_twins")
+    __slots__ = ("_texts", "_twins")
 
     def __init__(self, *, twins: bool = False) -> None:
         self._twins = twins
         self._texts: dict[str, ComparedText | None] = {}  # None: it was not compared yet
-        self._marks: list[tuple[int, int, str]] = []  # of each its length and the bits of no long word
 
     def find(self, text: str) -> str | None:
         """The first of them that says all of `text`; if none does, `text` is one of them from now on."""
         if text in self._texts:
             return text
-        length, marks = len(text), mark_words(text) if len(text) <= READ else mark_words.__wrapped__(text)
+        length, mine = len(text), None
         least, most = (ALIKE * length, length / ALIKE) if self._twins else (0, sys.maxsize)
-        # Its long words, and pieces from a few places, tell most pairs of texts apart; a short text has few.
+        # Pieces from a few places tell most pairs of texts apart; a short text has none.
         step = length // _PROBES
         probes = [text[at : at + _PROBE] for at in range(0, step * _PROBES, step)] if step > _PROBE else []
-        words = marks if probes and marks.bit_count() >= _PROBES else 0
-        may_miss = words.bit_count() // 2
-        mine = None
-        alike = [
-            other
-            for size, without, other in self._marks
-            if least <= size <= most and (words & without).bit_count() <= may_miss
-        ]
-        for other in alike:
-            if _may_hold(probes, other):
-                mine = mine or ComparedText(text)
-                its = self._texts[other] = self._texts[other] or ComparedText(other)
-                if mine.is_within(its) and (not self._twins or its.is_within(mine)):
+        for other, its in self._texts.items():
+            if least <= len(other) <= most and _may_hold(probes, other):
+                mine, known = mine or ComparedText(text), its or ComparedText(other)
+                self._texts[other] = known
+                if mine.is_within(known) and (not self._twins or known.is_within(mine)):
                     return other
         self._texts[text] = mine
-        self._marks.append((length, _EVERY_BIT ^ marks, text))
         return None
-
-
-@lru_cache(maxsize=4096)
-def mark_words(text: str) -> int:
-    """A bit for each long word of a text, out of _BITS; many words may have the same one."""
-    marks = 0
-    for word in {word for word in text.encode("utf-8", "surrogatepass").split() if len(word) >= _LONG_WORD}:
-        marks |= 1 << crc32(word) % _BITS
-    return marks
 
 
 def _may_hold(probes: Sequence[str], other: str) -> bool:

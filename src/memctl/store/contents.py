@@ -1,12 +1,10 @@
 """All that a store holds: counting it, and emptying it."""
 
-from collections.abc import Sequence
 from contextlib import suppress
 
 from memctl import errors
 from memctl.annotations import Any
 from memctl.store.database import Database, index_state
-from memctl.store.filters import Filters
 from memctl.store.search import fts
 
 #: In `schema_meta`: when the store was last checked and found sound, and when it was last backed up.
@@ -45,12 +43,6 @@ def measure_age(db: Database, scopes: tuple[str, ...] | None = None, corpus_id: 
     )
     sql = "SELECT count(*) FROM memory_links AS l CROSS JOIN memory_items AS i ON i.id = l.src_id WHERE "
     return {"oldest": oldest, "newest": newest, "links": int(db.value(sql + active, values))}
-
-
-def count_active(db: Database, scopes: Sequence[str]) -> int:
-    """How many items of these scopes are neither archived nor expired."""
-    where, values = Filters(tuple(scopes)).where()
-    return int(db.value(f"SELECT count(*) FROM memory_items AS i WHERE {where}", values))
 
 
 def count_contents(db: Database, scopes: tuple[str, ...] | None = None, corpus_id: str | None = None) -> dict[str, Any]:

@@ -1,10 +1,14 @@
 """Which items a read may see, as one value: every read applies it in SQL, before any limit."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from collections.abc import Set as AbstractSet
 
 from memctl import ids
-from memctl.annotations import Any
+from memctl.annotations import TYPE_CHECKING, Any
 from memctl.names import GLOBAL_SCOPE
+
+if TYPE_CHECKING:
+    from memctl.store.database import Database
 
 #: SQL: whether a row of memory_items is a passage of a document, by the two things that every reader of documents
 #: writes and no statement has. Plain functions, as in an index of other programs too; `MemoryProvenance.is_passage`
@@ -141,6 +145,33 @@ class Filters:
             yield is_passage if self.origin == "docs" else f"NOT {is_passage}", []
         if self.origin in ("people", "models"):
             yield f"memctl_said_by(CAST({provenance} AS BLOB)) = ?", [self.origin]
+
+
+class Passing:
+    """What is known of which items pass some filters.
+
+    lasting   those that do, and go on doing so
+    failing   those that do not
+    doubtful  where most pass: every item that is not among these passes, and goes on doing so
+    is_read   whether it was read which are doubtful
+    """
+
+    __slots__ = ("doubtful", "failing", "is_read", "lasting")
+
+    def __init__(self) -> None:
+        self.lasting, self.failing = set[int](), set[int]()
+        self.doubtful: set[int] | None = None
+        self.is_read = False
+
+    def passes(self, rows: AbstractSet[int]) -> bool:
+        """Whether all of these are known to pass, and to go on doing so."""
+        return rows <= self.lasting if self.doubtful is None else not (rows & self.doubtful) - self.lasting
+
+
+def count_active(db: "Database", scopes: Sequence[str]) -> int:
+    """How many items of these scopes are neither archived nor expired."""
+    where, values = Filters(tuple(scopes)).where()
+    return int(db.value(f"SELECT count(*) FROM memory_items AS i WHERE {where}", values))
 
 
 def fold(text: object) -> str:

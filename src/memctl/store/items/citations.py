@@ -108,19 +108,18 @@ def passages_with(db: Database, word: str, limit: int) -> list[tuple[str, str]]:
 # --- what is stale ----------------------------------------------------------------------------------------------------
 
 
-class StaleFact(NamedTuple):
+class StaleFact:
     """A statement's reference whose text is not as it was.
 
     state  changed, moved or gone, since the moment `since`
     words  "cited src/auth.py:40 changed 3 days ago"
     """
 
-    item_id: str
-    cited: str
-    state: str
-    since: str
-    path: str
-    words: str
+    __slots__ = ("cited", "item_id", "path", "since", "state", "words")
+
+    def __init__(self, item_id: str, cited: str, state: str, since: str, path: str, words: str) -> None:
+        self.item_id, self.cited, self.state, self.since = item_id, cited, state, since
+        self.path, self.words = path, words
 
 
 def stale_facts(db: Database, item_ids: Iterable[str]) -> dict[str, list[StaleFact]]:

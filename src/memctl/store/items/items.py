@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 
 from memctl import errors, ids
-from memctl.annotations import Any, NamedTuple
+from memctl.annotations import Any
 from memctl.names import VALIDATIONS
 from memctl.store.connect import check_triggers
 from memctl.store.database import BATCH, MAX_VALUES, Database
@@ -54,24 +54,17 @@ Use = tuple[str, str, list[str]]
 MOST_GATHERED = 10_000
 
 
-class ContentHolder(NamedTuple):
-    """Where a content is stored already."""
+class ItemSummary:
+    """What is to be known of an item beside its texts."""
 
-    id: str
-    scope: str
-    archived: bool
+    __slots__ = ("archived", "content_hash", "corpus_id", "id", "injectable", "scope", "tags")
 
-
-class ItemSummary(NamedTuple):
-    """What a re-ingest needs to know of a passage."""
-
-    id: str
-    content_hash: str
-    tags: tuple[str, ...]
-    scope: str
-    corpus_id: str | None
-    injectable: bool
-    archived: bool
+    def __init__(
+        self, id: str, content_hash: str, tags: tuple[str, ...], scope: str, corpus_id: str | None, injectable: bool,
+        archived: bool,
+    ) -> None:  # fmt: skip
+        self.id, self.content_hash, self.tags, self.scope = id, content_hash, tags, scope
+        self.corpus_id, self.injectable, self.archived = corpus_id, injectable, archived
 
 
 # --- rows ------------------------------------------------------------------------------------------------------------
@@ -246,33 +239,38 @@ def count_by(db: Database, filters: Filters, column: str) -> dict[str, int]:
     return dict(db.rows(f"SELECT {column}, sum(n) FROM ({counts}) GROUP BY {column} ORDER BY {column}", values))
 
 
-def ids_by_hash(db: Database, hashes: Iterable[str]) -> dict[str, list[ContentHolder]]:
+_SUMMARY = "id, content_hash, tags, scope, corpus_id, injectable, archived"
+
+
+def _summary(row: tuple[Any, ...]) -> ItemSummary:
+    item_id, content_hash, tags, scope, corpus_id, injectable, archived = row
+    return ItemSummary(
+        item_id, content_hash, tuple(load_strings(tags)), scope, corpus_id, bool(injectable), bool(archived)
+    )
+
+
+def ids_by_hash(db: Database, hashes: Iterable[str]) -> dict[str, list[ItemSummary]]:
     """Which items hold contents with these hashes, oldest first; hashes nobody holds are left out."""
-    out: dict[str, list[ContentHolder]] = {}
+    out: dict[str, list[ItemSummary]] = {}
     wanted = sorted(set(hashes))
     for at in range(0, len(wanted), BATCH):
         some = wanted[at : at + BATCH]
         marks = ", ".join("?" * len(some))
-        for content_hash, item_id, scope, archived in db.rows(
+        for row in db.rows(
             # The plus: by the index of keys. SQLite takes `content_hash IN (?)` for a constant, puts it into the key's
             # expression, finds no index for that and reads the whole table.
-            f"SELECT content_hash, id, scope, archived FROM memory_items WHERE {HASH_KEY} IN ({marks}) "
+            f"SELECT {_SUMMARY} FROM memory_items WHERE {HASH_KEY} IN ({marks}) "
             f"AND +content_hash IN ({marks}) ORDER BY created_at, id",
             [*(one[7:19] for one in some), *some],
         ):
-            out.setdefault(content_hash, []).append(ContentHolder(item_id, scope, bool(archived)))
+            out.setdefault(row[1], []).append(_summary(row))
     return out
 
 
 def get_summaries(db: Database, item_ids: Iterable[str]) -> dict[str, ItemSummary]:
     """These items without their contents; unknown ids are left out."""
-    sql = "SELECT id, content_hash, tags, scope, corpus_id, injectable, archived FROM memory_items WHERE id IN (?*)"
-    return {
-        item_id: ItemSummary(
-            item_id, content_hash, tuple(load_strings(tags)), scope, corpus_id, bool(injectable), bool(archived)
-        )
-        for item_id, content_hash, tags, scope, corpus_id, injectable, archived in db.rows(sql, keys=item_ids)
-    }
+    sql = f"SELECT {_SUMMARY} FROM memory_items WHERE id IN (?*)"
+    return {row[0]: _summary(row) for row in db.rows(sql, keys=item_ids)}
 
 
 def passages_by_document(db: Database, paths: Iterable[str]) -> dict[str, list[str]]:

@@ -13,7 +13,7 @@ from operator import attrgetter
 
 from memctl import errors
 from memctl.store.database import FTS, MAX_CACHED, Database, index_state
-from memctl.store.filters import Filters
+from memctl.store.filters import Filters, Passing
 from memctl.text.query import stem
 
 _MATCHING = f"SELECT rowid FROM {FTS} WHERE {FTS} MATCH ?"
@@ -36,7 +36,9 @@ _FULL = 0.995
 _CONTENT, _ROW, _PIECE = 4, 11, 100
 #: What is found out about a word that more items have is not kept: it would soon be too much.
 _WORTH_KEEPING = 2000
-#: Items of a store in which all that pass a filter are read at once: about as many as five words are found in.
+#: Items of a scope are counted up to here.
+COUNTED = 30_000
+#: Items of a store of which it is read at once which do not pass a filter.
 _SMALL = 16_384
 COLUMNS = (
     "i.id, i.tier, CAST(i.type AS TEXT), "
@@ -145,27 +147,24 @@ def created_days(db: Database, rows: Iterable[int]) -> dict[int, int]:
 def filter_rows(db: Database, filters: Filters, rows: AbstractSet[int]) -> AbstractSet[int]:
     """Those of these items that pass the filters."""
     known = _known(db, filters)
-    unknown = rows - known[True]  # or known not to pass
-    if not unknown:
-        return rows
-    unknown -= known[False]
-    if not unknown:
-        return rows & known[True]
-    condition, values = filters.where("i")
-    sql = f"SELECT i.rowid, i.expires_at IS NULL FROM {_CHOSEN} WHERE {condition}"
-    found: dict[int, int] = dict(db.rows(sql, [str(list(unknown)), *values]))
-    known = _known(db, filters, len(unknown))
-    known[True].update(row for row, stays in found.items() if stays)
-    known[False].update(unknown - found.keys())
-    return (rows & known[True]) | found.keys()
+    open_ = rows if known.doubtful is None else rows & known.doubtful
+    unknown = open_ - known.lasting - known.failing
+    found: dict[int, int] = {}
+    if unknown:
+        condition, values = filters.where("i")
+        sql = f"SELECT i.rowid, i.expires_at IS NULL FROM {_CHOSEN} WHERE {condition}"
+        found = dict(db.rows(sql, [str(list(unknown)), *values]))
+        known = _known(db, filters, len(unknown))
+        known.lasting.update(row for row, stays in found.items() if stays)
+        known.failing.update(unknown - found.keys())
+    lost = open_ - known.lasting - found.keys()
+    return rows - lost if lost else rows
 
 
-def _known(db: Database, filters: Filters, more: int = 0) -> dict[bool, set[int]]:
-    """The items that are known to pass these filters, and to go on doing so (True), and those that do not (False)."""
-    known: dict[bool, set[int]] = db.cached(f"passing {filters.name}", more) if filters.name else {}
-    if not known:
-        known |= {True: set(), False: set()}
-    return known
+def _known(db: Database, filters: Filters, more: int = 0) -> Passing:
+    """What is known of the items that pass these filters."""
+    known: dict[str, Passing] = db.cached(f"passing {filters.name}", more) if filters.name else {}
+    return known.setdefault("", Passing())
 
 
 # --- where items stand -----------------------------------------------------------------------------------------------
@@ -258,39 +257,45 @@ def index_size(db: Database) -> int:
     return count
 
 
-def count_in_scopes(db: Database, filters: Filters, most: int, size: int) -> int:
-    """How many of `size` items are in the scopes of the filters, archived ones too; counting ends at `most`."""
+def count_in_scopes(db: Database, filters: Filters, size: int) -> int:
+    """How many of `size` items are in the scopes of the filters, archived ones too; counting ends at COUNTED."""
     if filters.scopes is None:
-        return most
+        return COUNTED
     known = db.cached("scopes")
-    count: int | None = known.get((filters.scopes, most, size))
+    count: int | None = known.get((filters.scopes, size))
     if count is None:
-        count = min(most, size)
+        count = min(COUNTED, size)
         if has_other_scopes(db, filters.scopes):
             where = f"scope IN ({', '.join('?' * len(filters.scopes))})"
             sql = f"SELECT count(*) FROM (SELECT 1 FROM memory_items WHERE {where} LIMIT ?)"
-            count = int(db.value(sql, [*filters.scopes, most]))
-        known[filters.scopes, most, size] = count
+            count = int(db.value(sql, [*filters.scopes, COUNTED]))
+        known[filters.scopes, size] = count
     return count
 
 
 def _most_pass(db: Database, filters: Filters) -> bool:
     """Whether most items are known to pass the filters: then these are better applied to what was found."""
-    passing = len(_known(db, filters)[True])
-    return passing > 0 and 2 * passing > index_size(db)
+    known = _known(db, filters)
+    return known.doubtful is not None or (bool(known.lasting) and 2 * len(known.lasting) > index_size(db))
 
 
-def _read_passing(db: Database, filters: Filters) -> None:
-    """In a small store, learn at once which items pass: an index has all that plain filters ask.
+def _read_doubtful(db: Database, filters: Filters, size: int) -> None:
+    """In a small store of which most is in the scopes, learn at once which items may not pass: an index has all that
+    plain filters ask.
 
     Else the page of each match would be looked into.
     """
-    if not filters.name or any(_known(db, filters).values()) or index_size(db) > _SMALL:
+    known = _known(db, filters)
+    if not filters.name or known.is_read or known.lasting or size > _SMALL:
         return
-    condition, values = filters.where("i")
-    sql = f"SELECT i.rowid FROM memory_items AS i WHERE {condition} AND i.expires_at IS NULL LIMIT ?"
-    found = [row for (row,) in db.rows(sql, [*values, _SMALL])]
-    _known(db, filters, len(found))[True].update(found)
+    known.is_read = True
+    if 2 * count_in_scopes(db, filters, size) > size:
+        inside = filters if filters.scopes and has_other_scopes(db, filters.scopes) else filters.replace(scopes=None)
+        condition, values = inside.where("i")
+        sql = f"SELECT i.rowid FROM memory_items AS i WHERE NOT ({condition} AND i.expires_at IS NULL) LIMIT ?"
+        found = {row for (row,) in db.rows(sql, [*values, size // 2 + 1])}
+        known = _known(db, filters, len(found))
+        known.doubtful = found if 2 * len(found) < size else None
 
 
 def has_other_scopes(db: Database, scopes: tuple[str, ...]) -> bool:
@@ -330,20 +335,20 @@ def match_strengths(db: Database, expression: str, filters: Filters, rows: int, 
     if found is not None:
         return found
     cost = f"bm25({FTS}, {', '.join(map(str, COLUMN_WEIGHTS))})"
-    _read_passing(db, filters)
+    _read_doubtful(db, filters, rows)
     if _most_pass(db, filters):
         costs: dict[int, float] = dict(db.rows(f"SELECT rowid, {cost} FROM {FTS} WHERE {FTS} MATCH ?", [expression]))
         seen = filter_rows(db, filters, costs.keys())
         if len(seen) < len(costs):
             costs = {row: costs[row] for row in costs if row in seen}
-        stay = costs.keys() <= _known(db, filters)[True]  # whether they go on passing the filters
+        stay = _known(db, filters).passes(costs.keys())  # whether they go on passing the filters
     else:
         condition, values = filters.where("i")
         sql = f"SELECT i.rowid, {cost}, i.expires_at IS NULL FROM {_JOINED} WHERE {FTS} MATCH ? AND {condition}"
         joined = db.rows(sql, [expression, *values])
         costs, lasting = {row: much for row, much, _ in joined}, [row for row, _, stays in joined if stays]
         if index_size(db) <= MAX_CACHED:
-            _known(db, filters, len(lasting))[True].update(lasting)
+            _known(db, filters, len(lasting)).lasting.update(lasting)
         stay = filters.name != "" and len(lasting) == len(joined)
     limit = (K1 + 1) * max(LEAST_IDF, math.log((max(rows - matching, 0) + 0.5) / (matching + 0.5)))
     limit = max(limit, -min(costs.values(), default=0.0) / _FULL)  # the index may have counted otherwise
@@ -371,13 +376,13 @@ def _find_newest(db: Database, expression: str, filters: Filters, limit: int) ->
         found = [row[0] for row in db.rows(f"{_MATCHING} ORDER BY rowid DESC LIMIT ?", [expression, some])]
         seen = filter_rows(db, filters, set(found))
         if len(seen) >= limit or len(found) < some:
-            stay = filters.name != "" and seen <= _known(db, filters)[True]
+            stay = filters.name != "" and _known(db, filters).passes(seen)
             return [row for row in found if row in seen][:limit], stay
     condition, values = filters.where("i")
     sql = f"SELECT i.rowid, i.expires_at IS NULL FROM {_JOINED} WHERE {FTS} MATCH ? AND {condition}"
     joined = db.rows(f"{sql} ORDER BY {FTS}.rowid DESC LIMIT ?", [expression, *values, limit])
     lasting = [row for row, stays in joined if stays]
-    _known(db, filters, len(joined))[True].update(lasting)
+    _known(db, filters, len(joined)).lasting.update(lasting)
     return [row for row, _ in joined], filters.name != "" and len(lasting) == len(joined)
 
 
@@ -531,7 +536,7 @@ def read_usage(db: Database, item_ids: Sequence[str]) -> dict[str, ItemUsage]:
     if "memory_retention" in db.tables:
         fades = "iif(r.kind = 'fade', r.rate, NULL)"
         join += " LEFT JOIN memory_retention AS r ON r.item_id = i.id"
-    if "memory_usefulness" in db.tables:
+    if "memory_usefulness" in db.tables and db.value("SELECT 1 FROM memory_usefulness LIMIT 1"):
         of_item = "FROM memory_usefulness AS u WHERE u.item_id = i.id"
         told = f"(SELECT ifnull(sum(1), 0) {of_item}), (SELECT ifnull(sum(u.used <> ''), 0) {of_item})"
     sql = (

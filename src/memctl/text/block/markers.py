@@ -27,14 +27,16 @@ def without_injected(text: str) -> tuple[str, int]:
     in version 2 `[a3185e] ...`), and lines indented by four blanks (in version 2 by one). A structure block goes as
     far as its sections and their rows do, exported rules to their last line.
     """
-    import re
-
     count = 0
     for header, end_of_block in ((HEADER, _block_end), (STRUCTURE, _structure_end), (RULES, _rules_end)):
+        if header not in text:  # most texts: no pattern is compiled for them
+            continue
+        import re
+
         kept: list[str] = []
         start = 0
         line = re.compile(rf"^ {{0,3}}{re.escape(header)}", re.MULTILINE)
-        while header in text and (found := line.search(text, start)):
+        while found := line.search(text, start):
             kept.append(text[start : found.start()])
             start, count = end_of_block(text, found.start()), count + 1
         text = "".join((*kept, text[start:]))

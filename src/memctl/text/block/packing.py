@@ -120,7 +120,7 @@ class Labels(NamedTuple):
     replaced: Mapping[str, tuple[str, ...]] = {}
 
 
-_NO_LABELS = Labels()
+NO_LABELS = Labels()
 
 
 def build(passages: Sequence[BlockEntry], frame: "Frame", budget_tokens: int, words: Weighed = ()) -> Block:
@@ -297,7 +297,7 @@ _SHOWN = (
 _CONTROLS = dict.fromkeys((*range(9), *range(10, 32), *range(127, 160)))
 
 
-def block_entry(item: Any, place: "SourcePosition | None" = None, labels: Labels = _NO_LABELS) -> BlockEntry:
+def block_entry(item: Any, place: "SourcePosition | None" = None, labels: Labels = NO_LABELS) -> BlockEntry:
     """What the block shows of one item (a MemoryItem, or a dict that may lack keys)."""
     data: Mapping[str, Any] = item if isinstance(item, Mapping) else item.to_dict(_SHOWN)
     source = data.get("provenance") or {}
