@@ -109,8 +109,9 @@ def _surroundings(env: Mapping[str, str], cwd: str | os.PathLike[str] | None) ->
     try:
         yield
     finally:
-        os.environ.clear()
-        os.environ.update(before)
+        if dict(os.environ) != before:  # to put all of them back takes longer than many a command
+            os.environ.clear()
+            os.environ.update(before)
         os.chdir(folder)
 
 

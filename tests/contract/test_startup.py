@@ -88,7 +88,7 @@ TELLING = HOOK | {
     "memctl.reading.block", "memctl.retrieve.explain", "memctl.policy", "memctl.policy.version", "memctl.types",
     "memctl.store.documents", "memctl.store.documents.mounts", "memctl.store.documents.passages",
     "memctl.store.items", "memctl.store.items.attributes", "memctl.store.items.events", "memctl.store.items.items",
-    "memctl.store.items.citations", "memctl.store.items.retention", "memctl.text.block.markers",
+    "memctl.store.items.citations", "memctl.text.block.markers",
     "memctl.text.block.packing", "memctl.text.tokens",
 }  # fmt: skip
 

@@ -172,7 +172,11 @@ class Protocol:
         self._quick: dict[str, Callable[[Json], Json]] = {
             "initialize": self._initialize,
             "ping": lambda _: {},
-            "server/discover": lambda _: self._discovery(),
+            "server/discover": lambda _: {
+                "supportedVersions": [*MODERN_VERSIONS],
+                "capabilities": _CAPABILITIES,
+                "instructions": self.instructions,
+            },
             "tools/list": lambda _: {"tools": [entry.listing() for entry in self.listed]},
             "resources/list": lambda _: {"resources": [tools.resource_listing(*tools.OWN_DIGEST)]},
             "resources/templates/list": lambda _: {
@@ -198,7 +202,9 @@ class Protocol:
         except InternalFault as exc:
             return ProtocolError(INTERNAL, utf8(str(exc)), id=request.id).answer()
         if request.is_modern:
-            result = self._stamped(request.method, result)
+            kept = {"ttlMs": 0, "cacheScope": "private"} if request.method in _CACHEABLE else {}
+            meta = result.get("_meta", {}) | {f"{_PREFIX}serverInfo": self.info}
+            result = result | kept | {"resultType": "complete", "_meta": meta}
         return {"jsonrpc": "2.0", "id": request.id, "result": result}
 
     def result(
@@ -236,11 +242,6 @@ class Protocol:
             "serverInfo": self.info, "instructions": self.instructions,
         }  # fmt: skip
 
-    def _discovery(self) -> "Json":
-        return {
-            "supportedVersions": [*MODERN_VERSIONS], "capabilities": _CAPABILITIES, "instructions": self.instructions,
-        }  # fmt: skip
-
     @staticmethod
     def _check_era(request: Request) -> None:
         if not request.is_modern:
@@ -255,11 +256,6 @@ class Protocol:
             raise ProtocolError(INVALID_PARAMS, f"_meta has no {_PREFIX}clientCapabilities")
         if request.method == "ping":
             raise ProtocolError(NO_METHOD, "there is no method ping in this version of the protocol")
-
-    def _stamped(self, method: str, result: "Json") -> "Json":
-        kept = {"ttlMs": 0, "cacheScope": "private"} if method in _CACHEABLE else {}
-        meta = result.get("_meta", {}) | {f"{_PREFIX}serverInfo": self.info}
-        return result | kept | {"resultType": "complete", "_meta": meta}
 
     # --- what takes time ---------------------------------------------------------------------------------------------
 

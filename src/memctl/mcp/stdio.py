@@ -228,18 +228,14 @@ class StdioServer:
             return
         if request.id is None:
             if request.method == "notifications/cancelled":
-                self._cancel(request.params.get("requestId"))
+                with self._changed, suppress(TypeError):  # an id that is a list, say
+                    if (job := self._jobs.get(request.params.get("requestId"))) is not None:
+                        job.is_cancelled = True
         elif lane := self._core.lane(request):
             self._room.acquire()
             self._queue(lane, Job(request))
         else:
             self._output.send(self._core.respond(request))
-
-    def _cancel(self, number: Any) -> None:
-        with self._changed, suppress(TypeError):  # an id that is a list, say
-            job = self._jobs.get(number)
-            if job is not None:
-                job.is_cancelled = True
 
     def _queue(self, name: str, job: Job) -> None:
         with self._changed:

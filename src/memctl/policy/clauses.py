@@ -141,13 +141,13 @@ def without_accents(word: str) -> str:
 class WordMeanings:
     """The words of all languages, ready to be looked up."""
 
-    __slots__ = ("_exact", "_head", "_known", "_phrases", "_sizes", "_stems", "_tails", "dense", "dense_word")
+    __slots__ = ("_exact", "_head", "_known", "_phrases", "_sizes", "_stems", "dense", "dense_word", "tails")
 
     def __init__(self) -> None:
         self._exact: dict[str, tuple[int, int]] = {}
         self._stems: dict[str, tuple[int, int]] = {}
         self._phrases: dict[str, dict[str, list[_Phrase]]] = {}
-        self._tails: set[str] = set()  # words with which phrases go on
+        self.tails: set[str] = set()  # words with which phrases go on
         self.dense: dict[str, tuple[int, int]] = {}  # words of languages without blanks
         self._known: dict[str, WordMeaning | None] = {}
         spaced = [(table, _TONGUES[tongue]) for tongue, table in lexicon.SPACED.items()]
@@ -157,7 +157,7 @@ class WordMeanings:
                 for entry in words.split():
                     first, *rest = [without_accents(part) for part in entry.split("_")]
                     if rest:
-                        self._tails.update(part for part in rest if part not in COMMON)
+                        self.tails.update(part for part in rest if part not in COMMON)
                         phrases = self._phrases.setdefault(first, {}).setdefault(rest[0], [])
                         phrases.append((tuple(rest), concepts, tongues))
                         continue
@@ -203,19 +203,6 @@ class WordMeanings:
         if len(said) <= _WORD_SIZE:
             self._known[said] = found
         return found
-
-    def word_at(self, text: str, place: int) -> tuple[int, int]:
-        """The concepts and languages of the word at this place; -1 where it only begins phrases, and none is there."""
-        match = _WORD.match(text, place)
-        meaning = self.meaning(match.group()) if match else None
-        if match is None or meaning is None:
-            return 0, 0
-        if meaning.phrases and not meaning.concepts and match.group() not in self._tails:
-            after = tuple(map(without_accents, _WORD.findall(text, match.end(), match.end() + _WORD_SIZE)))
-            begun = meaning.phrases.get(after[0], ()) if after else ()
-            if not any(after[: len(rest)] == rest for rest, _, _ in begun):
-                return -1, 0
-        return meaning.concepts, meaning.tongues
 
 
 @cache
@@ -316,7 +303,8 @@ class ClauseReader:
             match = _END.search(low, place, place + _LONG)
             stop = match.end() if match else min(len(low), place + _LONG)
             first = max(done, place - _LONG_BEFORE)
-            first = max(first, low.rfind(". ", first, place) + 1, low.rfind("\n\n", first, place) + 1)
+            for end in (". ", "\n\n"):
+                first = low.rfind(end, first, place) + 1 or first
             if not _has_all(low, first, stop, beside):
                 if match or is_worth_reading(low, place):
                     done = stop
@@ -426,10 +414,17 @@ class OrderMatcher:
 
     def _is_worth_reading(self, low: str, place: int) -> bool:
         """Whether a clause is worth reading for the word at this place: an English one must order, or be denied."""
-        concepts, tongues = word_meanings().word_at(low, place)
-        if concepts < 0:
-            return False
-        if tongues != _ENGLISH or concepts & self._plain or not concepts & (self._negated | self._orders):
+        match, meanings = _WORD.match(low, place), word_meanings()
+        meaning = meanings.meaning(match.group()) if match else None
+        if match is None or meaning is None:
+            return True
+        if meaning.phrases and not meaning.concepts and match.group() not in meanings.tails:
+            after = tuple(map(without_accents, _WORD.findall(low, match.end(), match.end() + _WORD_SIZE)))
+            begun = meaning.phrases.get(after[0], ()) if after else ()
+            if not any(after[: len(rest)] == rest for rest, _, _ in begun):
+                return False  # it only begins phrases, and none is there
+        concepts = meaning.concepts
+        if meaning.tongues != _ENGLISH or concepts & self._plain or not concepts & (self._negated | self._orders):
             return True
         if concepts & self._negated and _DENIED.search(low, max(0, place - _DENIED_BEFORE), place + _DENIED_AFTER):
             return True

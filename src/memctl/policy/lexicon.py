@@ -2,7 +2,8 @@
 """The words of injected orders, by language and by what they mean there. `clauses.py` says which of them make an order.
 
 A word that ends in `*` stands for all that begin so; several words joined by `_` must follow one another. Accents and
-case do not count. `lexicon_others` has the languages of which few words are known, and those without blanks.
+case do not count. `lexicon_others` has English, the languages of which few words are known, and those without
+blanks.
 
 forget    to leave aside what one was told            obey      to follow it
 orders    instructions, prompts                       rules     rules, restrictions (in English)
@@ -49,7 +50,7 @@ called    a model that is spoken to by its name: it counts between commas, or at
 
 from __future__ import annotations
 
-from memctl.policy import lexicon_english, lexicon_others
+from memctl.policy import lexicon_others
 
 #: Words that mean the same in every language.
 ANYWHERE = {
@@ -60,7 +61,7 @@ ANYWHERE = {
 }
 
 SPACED: dict[str, dict[str, str]] = {
-    "en": lexicon_english.ENGLISH,
+    "en": lexicon_others.ENGLISH,
     "de": {
         "forget": "ignorier* ignoriere vergiss vergesst vergessen missachte missachten überspringe setze_dich verwirf übergehe",
         "obey": "befolge befolgen beachte beachten halte gehorche",

@@ -18,6 +18,7 @@ from memctl.policy.rule import SIGNS, lazy_regex
 _SHORT = 500  # characters of a text in which points may stand for blanks: longer ones are lists of names and versions
 _NEARBY = 800  # characters around what changes that are read with it: more than a statement has
 _GLANCE = 200  # characters that nearly always tell whether underscores stand for the blanks of a text
+_FEW = 24  # characters that are looked for one by one
 _BLOB_LIMIT = 64  # encoded runs looked into per text
 _BLOB_SIZE = 16_384  # characters of one encoded run that are decoded
 
@@ -172,7 +173,13 @@ def fold(base: NormalisedText) -> Iterator[NormalisedText]:
     if SUSPICIOUS.search(wide):
         plain = {ord(c): form for c in set(wide) if (form := _fold_character(c)) is not None}
         if all(len(form) == 1 for form in plain.values()):
-            yield NormalisedText(base.text.translate(plain), outer=base)
+            text = base.text
+            if len(plain) <= _FEW and plain.keys().isdisjoint(map(ord, plain.values())):
+                for code, form in plain.items():  # several times as quick for a few
+                    text = text.replace(chr(code), form)
+            else:
+                text = text.translate(plain)
+            yield NormalisedText(text, outer=base)
         else:
             yield from _rewrite(base, _WIDE, lambda match: _fold_character(match.group()))
 

@@ -98,20 +98,15 @@ class ReadAhead:
         if not 0 < self._sizes.get(place, 0) <= MOST_BYTES:
             return b""
         if place not in self._bodies:
-            portion = self._portion(place)
-            self._bodies = dict.fromkeys(portion, b"") | self.fetch(portion)
+            at = self._order.index(place) if place in self._order else len(self._order)
+            some, size = [place], self._sizes[place]
+            for one in self._order[at + 1 :]:
+                size += self._sizes[one]
+                if size > _AT_ONCE:
+                    break
+                some.append(one)
+            self._bodies = dict.fromkeys(some, b"") | self.fetch(some)
         return self._bodies.pop(place, b"")
-
-    def _portion(self, place: SegmentPlace) -> list[SegmentPlace]:
-        """This segment and what is read after it."""
-        at = self._order.index(place) if place in self._order else len(self._order)
-        some, size = [place], self._sizes[place]
-        for one in self._order[at + 1 :]:
-            size += self._sizes[one]
-            if size > _AT_ONCE:
-                break
-            some.append(one)
-        return some
 
     def fetch(self, places: list[SegmentPlace]) -> dict[SegmentPlace, bytes]:
         """The bodies of segments, as far as they are there."""

@@ -165,11 +165,16 @@ class GitCarrier:
 
         options = [word for option in _OPTIONS for word in ("-c", option)]
         line = ["git", *options, command, *words]
+        kept = {name: value for name, value in os.environ.items() if not name.startswith("GIT_") or name in _KEPT}
+        kept.setdefault("GIT_SSH_COMMAND", "ssh -oBatchMode=yes")
+        env = kept | {
+            "GIT_DIR": self.folder, "GIT_TERMINAL_PROMPT": "0", "GIT_NO_LAZY_FETCH": "1", "LC_ALL": "C",
+            "GIT_ALLOW_PROTOCOL": "file:git:http:https:ssh",
+        }  # fmt: skip
         try:
             done = subprocess.run(  # noqa: S603 - git with fixed options, and no shell
-                line, input=data, capture_output=True, timeout=_PATIENCE, check=False,
-                env=self._environ(),
-            )  # fmt: skip
+                line, input=data, capture_output=True, timeout=_PATIENCE, check=False, env=env
+            )
         except subprocess.TimeoutExpired as exc:
             raise OSError(f"git {command} took more than {_PATIENCE} seconds") from exc
         except FileNotFoundError as exc:
@@ -178,14 +183,6 @@ class GitCarrier:
             kind = LostRace if any(word in done.stderr for word in _RACES) else OSError
             raise kind(f"git {command}: {self._said(done.stderr)}")
         return done.stdout
-
-    def _environ(self) -> dict[str, str]:
-        kept = {name: value for name, value in os.environ.items() if not name.startswith("GIT_") or name in _KEPT}
-        kept.setdefault("GIT_SSH_COMMAND", "ssh -oBatchMode=yes")
-        return kept | {
-            "GIT_DIR": self.folder, "GIT_TERMINAL_PROMPT": "0", "GIT_NO_LAZY_FETCH": "1", "LC_ALL": "C",
-            "GIT_ALLOW_PROTOCOL": "file:git:http:https:ssh",
-        }  # fmt: skip
 
     def _said(self, text: bytes) -> str:
         """The last thing that git said, without the URL, in which a password may stand."""

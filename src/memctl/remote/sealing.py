@@ -59,7 +59,11 @@ class RemoteSeal(NamedTuple):
             body = _age().encrypt(body, _recipients(self.recipients))
             head["age"] = 1
         if self.sign:
-            head["signature"] = _signature(self.sign, _claim(place, body))
+            _read(self.sign)
+            status, said, problem = _ssh_keygen(_claim(place, body), "sign", "-f", self.sign, "-n", _NAMESPACE)
+            if status:
+                raise RemoteInvalid(reason=f"nothing can be signed with {self.sign}: {problem}")
+            head["signature"] = said
         return MARK + json.dumps(head).encode() + b"\n" + body if head else body
 
     def open(self, sealed: bytes) -> bytes:
@@ -129,14 +133,6 @@ def _read(path: str) -> bytes:
 
 
 # --- ssh -------------------------------------------------------------------------------------------------------------
-
-
-def _signature(key: str, claim: bytes) -> str:
-    _read(key)
-    status, said, problem = _ssh_keygen(claim, "sign", "-f", key, "-n", _NAMESPACE)
-    if status:
-        raise RemoteInvalid(reason=f"nothing can be signed with {key}: {problem}")
-    return said
 
 
 def _ssh_keygen(data: bytes, action: str, *words: str) -> tuple[int, str, str]:

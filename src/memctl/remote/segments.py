@@ -278,14 +278,6 @@ def _is_word(value: object) -> bool:
     return isinstance(value, str) and len(value) <= _WORD
 
 
-def _is_words(value: object) -> bool:
-    return isinstance(value, list) and all(map(_is_word, value))
-
-
-def _is_rules(value: object) -> bool:
-    return isinstance(value, list) and all(isinstance(one, str) and _RULE.fullmatch(one) for one in value)
-
-
 def _is_seen(value: object) -> bool:
     return isinstance(value, dict) and all(is_replica(who) and _is_stamp(f"{at}.{who}") for who, at in value.items())
 
@@ -325,7 +317,8 @@ def _is_field(name: str, value: object) -> bool:
         return isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value <= 1
     if name == "source":
         return (
-            isinstance(value, list) and len(value) == 3 and all(map(_is_word, value[:2])) and _is_words(value[2])
+            isinstance(value, list) and len(value) == 3 and all(map(_is_word, value[:2]))
+            and isinstance(value[2], list) and all(map(_is_word, value[2]))
         )  # fmt: skip
     if name in ("tier", "validation"):
         return value in (TIERS if name == "tier" else VALIDATIONS)
@@ -354,7 +347,10 @@ _PARTS: dict[str, Any] = {
     "born": lambda value: _is_map(value, _is_birth),
     "text": lambda value: _is_map(value, _is_text),
     "life": lambda value: _is_map(value, _is_life),
-    "held": lambda value: _is_map(value, _is_rules),
+    "held": lambda value: _is_map(
+        value,
+        lambda rules: isinstance(rules, list) and all(isinstance(one, str) and _RULE.fullmatch(one) for one in rules),
+    ),
     "gone": lambda value: _is_map(value, _is_word),
     "free": lambda value: isinstance(value, list) and all(map(_is_stamp, value)),
     "set": _is_fields,

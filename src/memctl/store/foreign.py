@@ -102,7 +102,8 @@ def kind_of(db: Database) -> str:
 def prepare_store(db: Database) -> None:
     """Make a store readable that may be older, without writing to it. Raises StoreUnsafe, StoreTooNew, NotADatabase."""
     connect.check_schema(db)
-    check_plain(db, *(name for name in db.tables if name.startswith(("memory_items_fts",)) is False and _is_ours(name)))
+    ours = [name for name in db.tables if name.startswith(("memory_", "corpus_", "memctl_", "schema_meta"))]
+    check_plain(db, *(name for name in ours if not name.startswith("memory_items_fts")))  # the full-text index is none
     migrate.check_readable(db)
 
 
@@ -114,11 +115,6 @@ def open_store(path: str) -> Iterator[Database]:
             raise errors.NotADatabase(path=path, reason="it is a database of another program")
         prepare_store(db)
         yield db
-
-
-def _is_ours(name: str) -> bool:
-    """Whether a table is one that an export reads; the full-text index is none."""
-    return name.startswith(("memory_", "corpus_", "memctl_", "schema_meta")) and not name.startswith("memory_items_fts")
 
 
 def check_plain(db: Database, *tables: str) -> None:

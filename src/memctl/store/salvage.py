@@ -142,18 +142,15 @@ class _Reader:
                     held = {row[1] for row in db.rows(f"PRAGMA table_info({table})")}
                     found = [row[1] for row in conn.execute(f"PRAGMA table_info({table})")]
                     columns[table] = found
-                    self._copy_table(conn, db, table, [name for name in found if name in held])
+                    shared = [name for name in found if name in held]
+                    if not _read_rows(conn, table, shared, _keeper(db, table, shared)):
+                        self.damaged.append(table)
                 if "memory_items" in names:  # and no view, which may have no end
                     with suppress(*FAILURES):  # by the index of ids, which stands on other pages
                         self.known |= {str(row[0]) for row in conn.execute("SELECT id FROM memory_items ORDER BY id")}
         except FAILURES:
             self.damaged.append("the list of tables")
         return columns
-
-    def _copy_table(self, conn: sqlite3.Connection, db: Database, table: str, columns: Sequence[str]) -> None:
-        keep = _keeper(db, table, columns)
-        if not _read_rows(conn, table, columns, keep):
-            self.damaged.append(table)
 
     # --- page by page -----------------------------------------------------------------------------------------------
 

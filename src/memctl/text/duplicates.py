@@ -163,15 +163,12 @@ def _word(piece: str, *, first: bool) -> Word | None:
             return None
         return Word(bare, plain=False, name=False, stop="")
     stop = "." if any(sign in end for sign in _ENDS) else "," if "," in end or ":" in end else ""
-    text = bare.translate(_QUOTES).replace("-", "") if _is_hyphenated(bare) else bare.translate(_QUOTES)
+    is_hyphenated = "-" in bare and all(part.isalpha() for part in bare.split("-"))
+    text = bare.translate(_QUOTES).replace("-", "") if is_hyphenated else bare.translate(_QUOTES)
     folded = text.casefold()
     if folded == "no" and stop == ",":  # `no, deploy` is not `no deploy`
         folded = "no,"
     return Word(folded, folded.isalpha(), name=not first and text[0].isupper(), stop=stop)
-
-
-def _is_hyphenated(word: str) -> bool:
-    return "-" in word and all(part.isalpha() for part in word.split("-"))
 
 
 def _without_fillers(sentence: list[Word]) -> list[Word]:
