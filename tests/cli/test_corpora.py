@@ -69,7 +69,8 @@ def test_drift_between_two_stores_writes_to_neither(scratch: Path) -> None:
     before = (scratch / "b.db").read_bytes()
     assert said(drifted("v1", "--with", "b.db")) == CHANGED
     assert (scratch / "b.db").read_bytes() == before
-    assert run("corpus", "drift", "v1", "v9", "--with", "b.db").code == 1
+    unknown = run("corpus", "drift", "v1", "v9", "--with", "b.db")
+    assert (unknown.code, "'v9' in b.db, which has v1\n" in unknown.notes) == (1, True)
     assert run("corpus", "drift", "v1", "--with", "nowhere.db").code == 1
     (scratch / "text.db").write_text("no database")
     refused = run("corpus", "drift", "v1", "--with", "text.db")
@@ -132,7 +133,7 @@ def test_versions_never_run_in_a_circle() -> None:
         (["register", "", "docs"], "is empty"),
         (["register", TOKEN, "docs"], "policy refuses"),
         (["show", "v9"], "no corpus is called 'v9'"),
-        (["drift", "v1", "v9"], "no corpus is called 'v9'"),
+        (["drift", "v1", "v9"], "no corpus is called 'v9' in the store, which has v1"),
         (["list", "--parent", "v1"], "--parent is for register only"),
         (["show", "v1", "v2"], "unexpected argument 'v2'"),
     ],

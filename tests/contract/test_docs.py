@@ -23,13 +23,11 @@ BY_HAND = sorted(
 )
 #: What differs from run to run, and what stands for it when two outputs are compared.
 SCRUBS = (
-    (r"\b(MEM|EVT|REV|CON)-[0-9a-f]{12}\b", r"\1-…"),
-    (r"(?m)^\[[0-9a-f]{6,12}(\+\d+)?\] \d{4}-\d\d-\d\d", r"[…\1] TODAY"),
+    (r"(?m)^\[(#\d+)(\+\d+)?\] \d{4}-\d\d-\d\d", r"[\1\2] TODAY"),
     (r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d)?(\.\d+)?(Z|\+00:00)?", "TIME"),
     (r"(?m), \d{4}-\d\d-\d\d$", ", TODAY"),
     (r"sha256:[0-9a-f]{9}\.\.\.", "sha256:…"),
     (r"/[\w/.-]*/(?=(docs|notes|\.memory|auth\.md)\b)", "/…/"),
-    (r"(?m)^\[[0-9a-f]{6,12}(\+\d+)?\] ", r"[…\1] "),
     (r"\b20\d\d-\d\d-\d\d\b", "DAY"),
 )
 
@@ -66,8 +64,13 @@ def steps(block: str) -> Iterator[tuple[str, str]]:
         yield command, output
 
 
-def scrub(text: str, scratch: Path) -> str:
-    text = text.replace(str(scratch), "/…")
+def scrub(text: str, scratch: Path, ids: dict[str, str]) -> str:
+    """What does not differ from run to run; of `ids` each is known by when it first came, whole or shortened."""
+    text = re.sub(
+        r"(?m)(\b(?:MEM|EVT|REV|CON)-|^\[)([0-9a-f]{6})[0-9a-f]{0,6}\b",
+        lambda match: match[1] + ids.setdefault(match[2], f"#{len(ids) + 1}"),
+        text.replace(str(scratch), "/…"),
+    )
     for pattern, replacement in SCRUBS:
         text = re.sub(pattern, replacement, text)
     return "\n".join(line.rstrip() for line in text.strip().splitlines())
@@ -84,6 +87,8 @@ def test_console_examples_print_what_they_say(path: Path, tmp_path: Path) -> Non
     (tools / "some-llm").symlink_to(ROOT / "demos" / "scripted-llm")
     search = os.pathsep.join([str(tools), os.path.dirname(sys.executable), "/usr/bin", "/bin"])
     env = {"PATH": search, "HOME": str(tmp_path), "LC_ALL": "C.UTF-8", "MEMCTL_DB": str(tmp_path / "memory.db")}
+    said: dict[str, str] = {}
+    real: dict[str, str] = {}
     for block in blocks(path, "console"):
         for command, printed in steps(block):
             done = subprocess.run(
@@ -93,7 +98,7 @@ def test_console_examples_print_what_they_say(path: Path, tmp_path: Path) -> Non
             )  # fmt: skip
             assert done.returncode == 0, f"$ {command}\n{done.stdout}"
             if printed.strip() != "...":
-                assert scrub(done.stdout, here) == scrub(printed, here), f"$ {command}"
+                assert scrub(done.stdout, here, real) == scrub(printed, here, said), f"$ {command}"
 
 
 @pytest.mark.parametrize("path", [p for p in BY_HAND if blocks(p, "python")], ids=lambda p: p.name)
@@ -103,8 +108,8 @@ def test_python_examples_print_what_they_say(path: Path, tmp_path: Path, monkeyp
     for block in 2 * blocks(path, "python"):  # a second run prints the same
         with contextlib.redirect_stdout(io.StringIO()) as out:
             exec(compile(block, str(path), "exec"), {"__name__": "__main__"})
-        assert scrub(out.getvalue(), tmp_path) == scrub(
-            "\n".join(re.findall(r"^# prints: (.*)", block, re.MULTILINE)), tmp_path
+        assert scrub(out.getvalue(), tmp_path, {}) == scrub(
+            "\n".join(re.findall(r"^# prints: (.*)", block, re.MULTILINE)), tmp_path, {}
         )
 
 

@@ -49,7 +49,7 @@ def denied(line: str, depth: int = 0) -> str:
     for part in inner:
         if pattern := denied(part, depth + 1):
             return pattern
-    loads = any(_programs(part) & _LOADERS for part in inner)
+    loads = any(program in _LOADERS for part in inner for program, _ in programs(part))
     loaded, said = False, ""
     for piped, words in _commands(bare):
         loaded, said = loaded and piped, said if piped else ""
@@ -104,10 +104,6 @@ def programs(line: str) -> list[tuple[str, list[str]]]:
     """The programs that a line runs, with their words. Raises ValueError."""
     bare, _ = _substitutions(line)
     return [(basename(words[0]), words[1:]) for _, words in _commands(bare) if words]
-
-
-def _programs(line: str) -> set[str]:
-    return {program for program, _ in programs(line)}
 
 
 def _fed(found: "re.Match[str]", line: str) -> str:

@@ -78,7 +78,9 @@ class Wiring:
             if there is None or force:
                 held.put(way, entry)
             else:
-                _check_own(edit.path, there)
+                if not _is_own(there):
+                    words = " ".join(_words_of(there))[:80]
+                    raise errors.EntryTaken(path=edit.path, command=words or "another kind of server")
                 for inner, value in _leaves(entry):
                     held.put(way + inner, value)
             edit.made += held.made
@@ -376,13 +378,6 @@ def _is_own(entry: Any) -> bool:
 def _toml_command(text: str, way: Keys) -> str:
     """The command of an entry and its arguments, as they are written."""
     return toml_text.string_of(text, (*way, "command")) + toml_text.string_of(text, (*way, "args"))
-
-
-def _check_own(path: str, entry: Any) -> None:
-    """Raises EntryTaken for an entry that is not memctl's own."""
-    if not _is_own(entry):
-        words = _words_of(entry)
-        raise errors.EntryTaken(path=path, command=" ".join(words)[:80] or "another kind of server")
 
 
 def _leaves(entry: dict[str, Any], way: Keys = ()) -> "list[tuple[Keys, Any]]":

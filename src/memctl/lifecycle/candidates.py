@@ -42,11 +42,17 @@ def find_candidates(db: Database, scope: str) -> TidyCandidates:
     """The candidates among the statements of a scope that a model may be given; deterministic."""
     found = items.list_items(db, Filters((scope,), injectable=True, origin="statements"), _LOOKED_AT)
     important = {item_id for item_id, value in get_importance(db, (item.id for item in found)).items() if value > 0.5}
-    unused = [item for item in found if not (item.usage_count or item.id in important or _is_settled(item))]
+    unused = [  # and nobody said that it stays: verified it, made it long-term, or meant it to bind
+        item for item in found
+        if not item.usage_count and item.id not in important and item.validation != "verified" and item.tier != "ltm"
+        and item.type not in ("decision", "constraint", "definition")
+    ]  # fmt: skip
+    # Pairs that somebody has linked are two things, however alike they are.
+    linked = {frozenset((one.src_id, one.dst_id)) for one in links_of_items(db, [item.id for item in found])}
     old, idle = (ids.timestamp(ids.now_seconds() - days * 86_400) for days in (_OLD_DAYS, _UNUSED_DAYS))
     unused.sort(key=lambda item: (item.created_at, item.id))
     return TidyCandidates(
-        list(_alike(found, _linked(db, found)))[:MOST_MERGE],
+        list(_alike(found, linked))[:MOST_MERGE],
         [item for item in found if _is_rough(item)][:MOST_EXTRACT],
         [item for item in unused if item.created_at <= old][:MOST_OTHERS],
         [item for item in unused if old < item.created_at <= idle][:MOST_OTHERS],
@@ -57,16 +63,6 @@ def _is_rough(item: MemoryItem) -> bool:
     """Whether a model may say it better: it is long, or was found in a conversation by its form alone."""
     captured = item.provenance.source_id.startswith(CAPTURED) and item.expires_at is not None
     return item.tier == "stm" and (len(item.content) >= _LONG or captured)
-
-
-def _is_settled(item: MemoryItem) -> bool:
-    """Whether it stays whatever its use is: somebody verified it, it is long-term, or it binds."""
-    return item.validation == "verified" or item.tier == "ltm" or item.type in ("decision", "constraint", "definition")
-
-
-def _linked(db: Database, found: Sequence[MemoryItem]) -> set[frozenset[str]]:
-    """The pairs that somebody has linked: they are two things, however alike they are."""
-    return {frozenset((one.src_id, one.dst_id)) for one in links_of_items(db, [item.id for item in found])}
 
 
 def _alike(found: Sequence[MemoryItem], linked: Container[frozenset[str]]) -> Iterator[tuple[float, list[MemoryItem]]]:

@@ -5,7 +5,7 @@ square; of those that share them, the newest are compared.
 """
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from itertools import chain, combinations
 
 from memctl.store import conflicts
@@ -35,7 +35,7 @@ def scan(db: Database, filters: Filters) -> tuple[list[tuple[str, str, str]], in
     read = overview.iterate_texts(db, filters.replace(injectable=True, archived=False, origin="statements"))
     rows = [(item_id, place, text) for item_id, place, text in read if len(text) <= MOST_CHARS]
     words = contradiction.TopicWords()
-    topics = [tuple(words.of(text)) for _, _, text in rows]
+    topics = [tuple(words.of(text.split())) for _, _, text in rows]
     counts = Counter(chain.from_iterable(topics))
     telling = sorted((count, word) for word, count in counts.items() if 1 < count <= COMMON)
     ranks = {word: rank for rank, (_, word) in enumerate(telling, 1)}
@@ -44,24 +44,16 @@ def scan(db: Database, filters: Filters) -> tuple[list[tuple[str, str, str]], in
     sharing = SharedKeys(COMPARED)
     for at, (item_id, place, text) in enumerate(rows):
         rarest = sorted(filter(None, map(ranks.get, topics[at])))[:RAREST]
+        # What is compared shares a place and a pair of its rarest words, or its only one, as one number.
+        pairs = combinations(rarest if len(rarest) > 1 else [0, *rarest], 2)
         start = places.setdefault(place, len(places)) * len(telling)
-        for other in sharing.add(at, _keys(rarest, start, len(telling) + 1)):
+        for other in sharing.add(at, [(start + a) * (len(telling) + 1) + b for a, b in pairs]):
             shared = len(set(topics[other]).intersection(topics[at]))
             if shared < LEAST_SHARED * min(len(topics[other]), len(topics[at])):
                 continue
             if why := contradiction.find(rows[other][2], text):
                 found.append((rows[other][0], item_id, why))
     return sorted(found), len(rows)
-
-
-def _keys(ranks: Sequence[int], start: int, most: int) -> list[int]:
-    """What statements of one place (`start`) share that are compared: pairs of their rarest words, or the only one.
-
-    Words are their ranks, below `most`; a pair is one number, because that takes less room.
-    """
-    if len(ranks) == 1:
-        return [(start + ranks[0]) * most]
-    return [(start + a) * most + b for a, b in combinations(ranks, 2)]
 
 
 def forget_outdated(db: Database, filters: Filters) -> int:

@@ -43,16 +43,15 @@ def find_topics(given: Iterable[tuple[str, str, str, list[str]]]) -> tuple[list[
     stems = _Stems()
     rows: list[tuple[str, str, tuple[str, ...]]] = []
     for item_id, made, text, tags in given:
-        rows.append((item_id, made, tuple(stems.of(" ".join((text, *tags))))))
+        rows.append((item_id, made, tuple(stems.of(" ".join((text, *tags)).split()))))
     counts = Counter(chain.from_iterable(words for _, _, words in rows))
     most = max(COMMON_SHARE * len(rows), LEAST_COMMON)
     usable = sorted((-count, word) for word, count in counts.items() if LEAST_ITEMS <= count <= most)
     ranks = {word: rank for rank, (_, word) in enumerate(usable)}
     groups: dict[int, list[int]] = defaultdict(list)
     for at, (_, _, words) in enumerate(rows):
-        known = [rank for rank in map(ranks.get, words) if rank is not None]
-        if known:
-            groups[min(known)].append(at)
+        if known := ranks.keys() & words:
+            groups[min(map(ranks.__getitem__, known))].append(at)
     topics = []
     for rank, members in groups.items():
         if len(members) < LEAST_ITEMS:

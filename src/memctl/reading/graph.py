@@ -5,7 +5,6 @@ it names), similar, cites, extracted_from, same_rule and evolved_from; the links
 Of a large store it is a part: what is near one item, or the newest items.
 """
 
-import re
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import chain, combinations, islice, pairwise
@@ -18,8 +17,8 @@ from memctl.store.filters import Filters
 from memctl.store.items import attributes, citations, items, overview
 from memctl.store.search.words import items_with_phrase
 from memctl.text.clean import one_line
-from memctl.text.named import KEPT_WORDS, LOOKED_AT, NAME_CHARS, NamedThings
-from memctl.text.similarity import SharedKeys
+from memctl.text.named import LOOKED_AT, NAME_CHARS, NamedThings
+from memctl.text.similarity import PieceWords, SharedKeys
 from memctl.types import MemoryItem, MemoryProvenance
 
 #: Nodes that one document or entity leads to.
@@ -32,7 +31,6 @@ _LABEL = 80
 #: Two items are similar that share two of their rarest words, and this share of all their words, at
 #: most of the first LOOKED_AT characters.
 _ALIKE, _RAREST, _COMPARED = 0.5, 4, 16
-_WORD = re.compile(r"\w+")
 _DOCUMENT, _ENTITY = "doc:", "entity:"
 
 
@@ -76,7 +74,7 @@ class GraphBuilder:
         self.kinds = kinds
         self.items: dict[str, KnownItem] = {}
         self.edges: dict[tuple[str, str, str], float] = {}
-        self._things, self._words = NamedThings(), _PieceWords()
+        self._things, self._words = NamedThings(), PieceWords()
 
     def around(self, item: MemoryItem, near: Iterable[tuple[str, float]], depth: int) -> Graph:
         """What is at most `depth` edges away from an item; `near` are similar ones, with how similar they are."""
@@ -244,34 +242,6 @@ class GraphBuilder:
                 share = common / (len(held) + len(words[other]) - common)
                 if share >= _ALIKE:
                     yield some[other], some[at], round(share, 3)
-
-
-class _PieceWords(dict[str, str]):
-    """The words of what stands between blanks, with a blank between them; each is looked at once.
-
-    `odd` are those that are not one word.
-    """
-
-    def __init__(self) -> None:
-        self.odd: set[str] = set()
-
-    def of(self, pieces: Sequence[str]) -> set[str]:
-        """The words of these pieces."""
-        if len(self) > KEPT_WORDS:
-            self.clear()
-        found = set(map(self.__getitem__, pieces))
-        if not self.odd.isdisjoint(found):
-            for one in self.odd & found:
-                found.remove(one)
-                found.update(one.split())
-        return found
-
-    def __missing__(self, piece: str) -> str:
-        words = _WORD.findall(piece.lower())
-        found = self[piece] = words[0] if len(words) == 1 else " ".join(words)
-        if len(words) != 1:
-            self.odd.add(found)
-        return found
 
 
 def _other(node: str) -> dict[str, str]:

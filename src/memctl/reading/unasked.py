@@ -182,8 +182,3 @@ def at_start(ctx: "Context", memory: SessionMemory, less: int = 0) -> "Block | N
     passages = choose_passages(deliver_scored(retriever, scores, (), but=memory.given), budget)
     block = packing.build(passages, packing.Compact(), budget)
     return block if block.text else None
-
-
-def shown_whole(block: "Block") -> list[str]:
-    """The items of a block of which nothing was left out."""
-    return [item_id for entry in block.shown if not any(entry.cut) for item_id in entry.ids]

@@ -8,20 +8,19 @@ things; what only one of them says more refines it. In doubt there is no contrad
 
 import re
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
-from itertools import chain, islice
+from itertools import islice
 from typing import NamedTuple
 
 from memctl.text import claim_words
 from memctl.text.query import is_identifier
+from memctl.text.similarity import PieceWords
 
 #: What is said of two statements.
 OPPOSITE = "one of them says not"
 NUMBER, DATE, NAME, WORD = "another number", "another date", "another name", "another word"
 
-#: So many words are kept in mind; then they are looked at anew.
-KEPT_WORDS = 300_000
 #: Only so many words of a statement are compared.
 MOST_WORDS = 60
 #: Words that two statements share, at least, and the share of the words of the shorter one.
@@ -120,18 +119,12 @@ def find(a: str, b: str) -> str:
     return claim_of(a).compare(claim_of(b))
 
 
-class TopicWords(dict[str, tuple[str, ...]]):
+class TopicWords(PieceWords):
     """The stems of words that may say what a text is about; each word is looked at once, whatever texts have it."""
 
-    def of(self, text: str) -> dict[str, None]:
-        """Those of a text, each once, in its order."""
-        if len(self) > KEPT_WORDS:
-            self.clear()
-        return dict.fromkeys(chain.from_iterable(map(self.__getitem__, text.split())))
-
-    def __missing__(self, word: str) -> tuple[str, ...]:
-        found = self[word] = tuple(filter(None, map(self.stem, _PLAIN.findall(word))))
-        return found
+    def words(self, piece: str) -> Iterable[str]:
+        """Those of what stands between two blanks."""
+        return filter(None, map(self.stem, _PLAIN.findall(piece)))
 
     def stem(self, word: str) -> str:
         """The stem of one word, or "" where it says nothing of that."""
@@ -140,7 +133,7 @@ class TopicWords(dict[str, tuple[str, ...]]):
 
 def topic_words(text: str) -> frozenset[str]:
     """The stems of the words of one statement that may say what it is about: faster than all of a claim."""
-    return frozenset(TopicWords().of(text))
+    return frozenset(TopicWords().of(text.split()))
 
 
 @lru_cache(maxsize=8192)

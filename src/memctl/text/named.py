@@ -12,6 +12,7 @@ from memctl.annotations import Literal
 from memctl.text import claim_words
 from memctl.text.query import EN_STOP_WORDS, FR_STOP_WORDS, is_identifier
 from memctl.text.references import find_named
+from memctl.text.similarity import KEPT_PIECES
 
 EntityKind = Literal["identifier", "path", "url", "version", "commit", "cve", "date", "name"]
 KINDS: tuple[EntityKind, ...] = get_args(EntityKind)
@@ -20,8 +21,6 @@ Named = tuple[EntityKind, str]
 
 #: Characters of a text that are looked at, and of a name that is kept.
 LOOKED_AT, NAME_CHARS = 4000, 200
-#: Words that are kept in mind; then they are looked at anew.
-KEPT_WORDS = 300_000
 #: Only a word with one of these can name anything by itself.
 _SIGN = re.compile(r"[\d/_`@]|\w[.:]\w|\(\)|[a-z][A-Z]")
 _IDENTIFIER = re.compile(r"[A-Za-z_$][\w$]*(?:(?:\.|::)[A-Za-z_]\w*)*")
@@ -58,7 +57,7 @@ class NamedThings(dict[str, tuple[tuple[str, str], ...]]):
 
     def in_words(self, words: Sequence[str], text: str) -> list[Named]:
         """What a text of these words names."""
-        if len(self) > KEPT_WORDS:
+        if len(self) > KEPT_PIECES:
             self.clear()
         held = list(map(self.__getitem__, words))
         out: dict[Named, None] = {}

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
+from itertools import chain
 
 #: Of longer texts only the beginning and the end are compared: this many characters of each.
 READ = 100_000
@@ -10,6 +12,9 @@ READ = 100_000
 ORDER = 2000
 #: What the share of common words counts; the rest is their order.
 _WORDS = 0.4
+
+#: So many pieces of texts are kept in mind; then they are looked at anew.
+KEPT_PIECES = 300_000
 
 _PUNCTUATION = {ord(char): None for char in "!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~"}
 
@@ -46,6 +51,35 @@ def is_query_cycle(query: str, history: Sequence[str], threshold: float = 0.90) 
 def ends(text: str, count: int) -> str:
     """The first and the last `count` characters of a text that has more."""
     return text if len(text) <= 2 * count else f"{text[:count]} {text[-count:]}"
+
+
+class PieceWords(dict[str, str]):
+    """The words of what stands between blanks, with a blank between them; each piece is looked at once, whatever texts
+    have it. `words` says which they are.
+    """
+
+    def __init__(self) -> None:
+        self._several: set[str] = set()
+
+    def of(self, pieces: Iterable[str]) -> dict[str, None]:
+        """The words of these pieces, each once, in their order."""
+        if len(self) > KEPT_PIECES:
+            self.clear()
+        found = dict.fromkeys(map(self.__getitem__, pieces))
+        if not self._several.isdisjoint(found):
+            found = dict.fromkeys(chain.from_iterable(map(str.split, found)))
+        found.pop("", None)
+        return found
+
+    def words(self, piece: str) -> Iterable[str]:
+        """The words of one piece: its letters, digits and underscores, in lower case."""
+        return re.findall(r"\w+", piece.lower())
+
+    def __missing__(self, piece: str) -> str:
+        found = self[piece] = " ".join(self.words(piece))
+        if " " in found:
+            self._several.add(found)
+        return found
 
 
 class SharedKeys:

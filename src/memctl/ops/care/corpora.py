@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from memctl.types import CorpusMetadata
 
 #: How many words each action takes beside it: at least, at most.
+#: Document sets that a message names.
+_NAMED = 5
 _WORDS = {"list": (0, 0), "register": (1, 2), "show": (1, 1), "drift": (1, 2), "remove": (1, 1)}
 CHANGES = ("added", "removed", "changed", "moved", "unchanged")
 _MARKS = {"added": "+", "removed": "-", "changed": "~", "moved": ">"}
@@ -100,11 +102,16 @@ def _known(db: "Database") -> "dict[str, CorpusMetadata]":
     return {one.corpus_id: one for one in list_corpora(db)}
 
 
-def _named(known: "dict[str, CorpusMetadata]", given: str) -> "CorpusMetadata":
-    """The document set of this id. Raises UsageError when there is none."""
-    if given not in known:
-        raise UsageError(f"no corpus is called '{one_line(given, 60)}'; memctl corpus list", command="corpus")
-    return known[given]
+def _named(known: "dict[str, CorpusMetadata]", given: str, store: str = "the store") -> "CorpusMetadata":
+    """The document set of this id; `store` is where it is looked for. Raises UsageError when there is none."""
+    if given in known:
+        return known[given]
+    there = ", ".join(one_line(one, 60) for one in list(known)[:_NAMED]) or "none"
+    more = f" and {len(known) - _NAMED} more" if len(known) > _NAMED else ""
+    raise UsageError(
+        f"no corpus is called '{one_line(given, 60)}' in {one_line(store, 200)}, which has {there}{more}",
+        command="corpus",
+    )
 
 
 def _list(ctx: Context) -> PlainResult:
@@ -211,7 +218,7 @@ def _drift(ctx: Context, first: str, second: str, other: str | None, limit: int)
     elif other is not None:
         second = second or first
         with foreign.open_store(ctx.absolute(other)) as db:
-            new = versions.version_files(db, _named(_known(db), second).corpus_id)
+            new = versions.version_files(db, _named(_known(db), second, other).corpus_id)
     elif second in known or not os.path.isdir(ctx.absolute(second)):
         new = versions.version_files(ctx.db, _named(known, second).corpus_id)
     else:

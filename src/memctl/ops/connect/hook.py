@@ -162,4 +162,7 @@ def _context(
     text = "" if block is None else block.text
     told = handover.told_of(ctx, left, known=text) if left else ""
     whole = told + text
-    return (STARTED + whole, unasked.shown_whole(block) if block else [], None) if whole else ("", [], None)
+    if not whole:
+        return "", [], None
+    entries = block.shown if block else ()
+    return STARTED + whole, [item_id for one in entries if not any(one.cut) for item_id in one.ids], None

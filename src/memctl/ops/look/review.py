@@ -309,26 +309,22 @@ def _held(ctx: Context, filters: Filters) -> Iterator[ReviewEntry]:
 
 def _proposals(ctx: Context, filters: Filters) -> Iterator[ReviewEntry]:
     """Statements of models that are to expire, as nobody said why they are worth keeping, and what was captured."""
-    for item in _expiring(ctx, filters):
+    from memctl.store.items import attributes
+    from memctl.text.source_trust import CAPTURED
+
+    free = filters.replace(injectable=True)
+    found = [
+        *attributes.list_expiring(ctx.db, free.replace(origin="models"), _MOST),
+        *(one for one in attributes.list_expiring(ctx.db, free.replace(origin="people"), _MOST)
+          if one.provenance.source_id.startswith(CAPTURED)),
+    ]  # fmt: skip
+    for item in found:
         why = f"gone on {str(item.expires_at)[:_DAY]} unless it is kept"
         turns = [one for one in item.provenance.chunk_ids if "#" in one]
         if turns:
             why = f"said in {', '.join(turns[:_TURNS])}; {why}"
         commands = {"k": f"memctl retain {item.id} until never", "f": f"memctl forget {item.id}"}
         yield ReviewEntry("proposal", item.id, (item.id,), why, {"k": "keep", "f": "forget"}, commands)
-
-
-def _expiring(ctx: Context, filters: Filters) -> "Iterator[MemoryItem]":
-    from memctl.store.items import items
-    from memctl.text.source_trust import CAPTURED
-
-    free = filters.replace(injectable=True)
-    for origin in ("models", "people"):
-        for item in items.list_items(ctx.db, free.replace(origin=origin), _MOST, order="expiring"):
-            if item.expires_at is None:
-                break
-            if origin == "models" or item.provenance.source_id.startswith(CAPTURED):
-                yield item
 
 
 def _duplicates(ctx: Context, filters: Filters) -> Iterator[ReviewEntry]:

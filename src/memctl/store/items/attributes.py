@@ -9,8 +9,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from memctl import ids
 from memctl.annotations import NamedTuple
 from memctl.store.database import MANY, Database
+from memctl.store.filters import Filters
 from memctl.store.items import events, items
-from memctl.types import MemoryLink
+from memctl.types import MemoryItem, MemoryLink
 
 
 def add_link(db: Database, src_id: str, dst_id: str, rel: str, created_at: str | None = None) -> None:
@@ -232,6 +233,16 @@ def retention_of(db: Database, item_ids: Iterable[str]) -> dict[str, Retention]:
         return {}
     sql = "SELECT item_id, kind, rate FROM memory_retention WHERE item_id IN (?*)"
     return {item_id: Retention(kind, rate) for item_id, kind, rate in db.rows(sql, keys=item_ids)}
+
+
+def list_expiring(db: Database, filters: Filters, limit: int) -> list[MemoryItem]:
+    """The items that pass the filters and have an end, the nearest end first."""
+    where, values = filters.where()
+    sql = (  # their end first: it costs less to look at than whose word they are
+        f"SELECT {items.SELECT} FROM memory_items AS i WHERE i.expires_at IS NOT NULL AND {where} "
+        f"ORDER BY i.expires_at, {items.ORDERS['newest']} LIMIT ?"
+    )
+    return [items.to_item(row, db.path) for row in db.rows(sql, [*values, limit])]
 
 
 def drop_keep(db: Database, item_id: str) -> bool:

@@ -33,7 +33,8 @@ def iterate_words(
     """
     where, values = filters.where()
     for item_id, made, text, words in db.each(
-        "SELECT i.id, i.created_at, CASE WHEN substr(i.content, 1, length(rtrim(i.title, '…'))) = rtrim(i.title, '…') "
+        "SELECT i.id, i.created_at, CASE WHEN i.title = '' "
+        "OR substr(i.content, 1, length(rtrim(i.title, '…'))) = rtrim(i.title, '…') "
         "THEN '' ELSE CAST(i.title AS TEXT) || char(10) END || substr(CAST(i.content AS TEXT), 1, ?), "
         f"i.{column} FROM memory_items AS i WHERE {where} ORDER BY i.created_at DESC, i.id",
         [most, *values],
