@@ -6,6 +6,9 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
+from memctl.context import open_context
+from memctl.operation import READ
+from memctl.store import remotes
 from support import Result, ok, run
 
 SHARED = "shared"
@@ -59,6 +62,12 @@ class Home:
     def rows(self, sql: str, *values: object) -> list[tuple[Any, ...]]:
         with closing(sqlite3.connect(self.db)) as conn:
             return conn.execute(sql, values).fetchall()
+
+    def known(self) -> list[remotes.KnownKey]:
+        """What is known here of each statement at the remote."""
+        with open_context(db=self.db) as ctx:
+            ctx.allow(READ)
+            return remotes.all_keys(ctx.db, "team")
 
     def change(self, sql: str, *values: object) -> None:
         with closing(sqlite3.connect(self.db)) as conn, conn:

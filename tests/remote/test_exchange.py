@@ -7,6 +7,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import zlib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,7 @@ from memctl.context import open_context
 from memctl.operation import READ
 from memctl.remote import exchange as exchanging
 from memctl.remote import merge, segments
+from memctl.store import remotes
 from support import PATIENCE, golden, operation
 
 FRIDAY, DATABASE = "We deploy on Fridays.", "The database is PostgreSQL 15."
@@ -100,6 +102,7 @@ def test_a_purge_takes_it_away_everywhere_and_it_does_not_come_back() -> None:
     exchange(anna, bert)
     assert bert.texts() == anna.texts() == [DATABASE]
     assert FRIDAY.encode() not in Path(bert.db).read_bytes()
+    assert FRIDAY not in repr(bert.known())
     again = bert.ok("remember", FRIDAY, "--again").text
     exchange(bert, anna)
     assert bert.texts() == [DATABASE, FRIDAY]
@@ -334,6 +337,19 @@ def test_a_forgotten_remote_leaves_nothing_behind() -> None:
         anna.rows("SELECT name FROM sqlite_master WHERE name LIKE 'memctl_remote%' OR name LIKE 'memctl_dirty%'") == []
     )
     assert anna.texts() == [FRIDAY]
+
+
+def test_what_is_known_stays_readable() -> None:
+    anna, bert = homes("anna", "bert")
+    anna.say(FRIDAY)
+    exchange(anna, bert)
+    (known,) = anna.known()
+    anna.change("UPDATE memctl_remote_keys SET state = ?", json.dumps(known.state))  # as it was once
+    assert anna.known() == [known]
+    anna.ok("edit", known.item_id, "--content", DATABASE)
+    exchange(anna, bert)
+    assert bert.texts() == [DATABASE]
+    assert zlib.adler32(remotes._ZDICT) == 765746936  # with another one no store can be read
 
 
 def test_a_reset_is_no_purge() -> None:

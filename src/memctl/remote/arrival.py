@@ -1,6 +1,6 @@
 """RemoteRows of what was joined: each is judged by this store's policy, and written as any statement is."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 
 from memctl import citing, ids
 from memctl.annotations import Any, args_of
@@ -56,11 +56,13 @@ class Arrival:
         self._cited: list[MemoryItem] = []
         self._replaced: list[tuple[str, str]] = []
 
-    def write(self, touched: Iterable[KnownKey]) -> None:
-        """Bring the rows of these keys up to date."""
+    def write(self, touched: Collection[KnownKey]) -> None:
+        """Write these keys, and bring their rows up to date."""
         rows = RemoteRows(self.db, self.remote)
         rows.load(touched)
         found = rows.all()
+        self._saved = {one.key: one for one in touched}
+        self._ids = {(word, key): "born" for key, one in self._saved.items() for word in merge.ids_of(one.state)}
         self._look_up(rows.known, found)
         for key, row in sorted(found.items()):
             one = rows.known[key]

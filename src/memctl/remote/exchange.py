@@ -167,7 +167,9 @@ class RemoteExchange:
             remotes.save_logs(self.db, self.name, [*news.logs.values()])
         self._count(received=news.count, refused=news.refused)
         self.done = self.done._replace(problems=news.problems)
-        self._fill_outbox()
+        for scope in () if self.remote.read_only else sorted(set(self.remote.scopes.values())):
+            while self._fill_segment(scope):
+                continue
 
     def _count(self, **counts: int) -> None:
         self.done = self.done._replace(**{name: count + getattr(self.done, name) for name, count in counts.items()})
@@ -184,9 +186,6 @@ class RemoteExchange:
     def _bring(self, records: "Records", news: "_News") -> None:
         """Join what others say, and write the rows that follow."""
         touched = self._joined(records, remotes.get_keys(self.db, self.name, {one[2] for one in records}))
-        remotes.save_keys(self.db, self.name, [*touched.values()])
-        named = dict.fromkeys(((word, key) for key, one in touched.items() for word in merge.ids_of(one.state)), "born")
-        remotes.set_ids(self.db, self.name, named)
         self.remote = self._load()
         self.remote = self.remote._replace(clock=max(self.remote.clock, news.clock))
         remotes.save_remote(self.db, self.remote)
@@ -210,14 +209,8 @@ class RemoteExchange:
                 touched[key] = one._replace(state=joined)
         return touched
 
-    def _fill_outbox(self) -> None:
-        """Make segments of what is to be sent."""
-        for scope in () if self.remote.read_only else sorted(set(self.remote.scopes.values())):
-            while self._fill_segment(scope):
-                continue
-
     def _fill_segment(self, scope: str) -> bool:
-        """Make a segment; whether there was anything to be sent."""
+        """Make a segment of what is to be sent; whether there was anything."""
         with self.db.atomic():
             unsent = remotes.unsent_keys(self.db, self.name, scope, segments.MOST_RECORDS)
             replica = self._load().replica
@@ -399,7 +392,10 @@ class _News:
     def _read_log(self, scope: str, replica: str, names: "list[segments.SegmentName]") -> None:
         known = self._known.get((scope, replica), KnownLog(scope, replica))
         log, problem = known._replace(problem=""), ""
-        if names[-1].last < known.last or not _continues(names, known):
+        goes_on = not known.last or any(
+            (one.last, one.hash) == (known.last, known.hash) or one.first <= known.last < one.last for one in names
+        )
+        if names[-1].last < known.last or not goes_on:  # it has, or stands for, what was read of it
             problem = "was rolled back or rewritten: what was read of it earlier stays"
             log = log._replace(last=0, hash="") if names[-1].last >= known.last else log
         try:
@@ -439,13 +435,6 @@ class _News:
         ordered = sorted(by_key.values(), key=lambda some: any(not one[3].keys().isdisjoint(_REMOVE) for one in some))
         for start in range(0, len(ordered), _PORTION):
             yield [one for some in ordered[start : start + _PORTION] for one in some]
-
-
-def _continues(names: "list[segments.SegmentName]", known: KnownLog) -> bool:
-    """Whether a log still has, or stands for, what was read of it."""
-    if not known.last:
-        return True
-    return any((one.last, one.hash) == (known.last, known.hash) or one.first <= known.last < one.last for one in names)
 
 
 def compacted(exchange: RemoteExchange) -> Iterator[tuple[str, int]]:

@@ -369,18 +369,13 @@ def rows(
         taken = state if state.get("gone") else next((purged[one] for one in ids_of(state) if one in purged), None)
         if taken is not None:
             out[key] = _purged(state, taken["gone"], view)
-        elif is_whole(state):
+        elif state.get("text") and _births(state):  # else its birth is still on its way
             out[key] = _row(key, state, None if key in cut else lives[key], shown, by_id, view)
             if key in cut:
                 successor = lives[key][1] or ""
                 pair = (shown[key], shown.get(by_id.get(successor, ""), successor), CIRCLE)
                 out[key] = out[key]._replace(conflicts=(*out[key].conflicts, pair))
     return out
-
-
-def is_whole(state: State) -> bool:
-    """Whether enough of a state is known to show it: its birth may still be on its way."""
-    return bool(state.get("text") and _births(state))
 
 
 def _births(state: State) -> dict[str, list[Any]]:

@@ -96,7 +96,7 @@ def pack(
     for some in _portions(parts):
         number += 1
         head = {"version": 1, "scope": scope, "replica": replica, "number": number, "before": before, "who": who}
-        body = zlib.compress(_dump(head | {"records": some}).encode())
+        body = zlib.compress(f'{_dump(head)[:-1]},"records":[{",".join(some)}]}}'.encode())
         if seal is not None:
             body = seal(_place(scope, replica, number, before), body)
         name = SegmentName(number, number, _hash(before, body))
@@ -118,17 +118,17 @@ def pack_all(
     return [(first._replace(first=1), body), *made[1:]]
 
 
-def _portions(parts: Sequence[tuple[str, merge.State]]) -> Iterator[list[tuple[str, merge.State]]]:
-    """Records in portions that keep the bounds."""
-    some: list[tuple[str, merge.State]] = []
+def _portions(parts: Sequence[tuple[str, merge.State]]) -> Iterator[list[str]]:
+    """Records as JSON, in portions that keep the bounds."""
+    some: list[str] = []
     size = 0
     for one in parts:
-        length = len(_dump(one[1]))
-        if some and (len(some) == MOST_RECORDS or size + length > MOST_BYTES):
+        text = _dump(one)
+        if some and (len(some) == MOST_RECORDS or size + len(text) > MOST_BYTES):
             yield some
             some, size = [], 0
-        some.append(one)
-        size += length
+        some.append(text)
+        size += len(text)
     if some:
         yield some
 

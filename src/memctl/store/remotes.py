@@ -6,6 +6,7 @@ they are exchanged. That something was purged or released is an intent, which th
 """
 
 import json
+import zlib
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from memctl import ids
@@ -31,7 +32,7 @@ CREATE TABLE IF NOT EXISTS memctl_remote_keys (  -- what is known of each statem
     key     TEXT NOT NULL,
     scope   TEXT NOT NULL,                       -- the scope there
     item_id TEXT NOT NULL,                       -- the item here; '': none
-    state   TEXT NOT NULL,                       -- JSON, as memctl.remote.merge says
+    state   BLOB NOT NULL,                       -- JSON, as memctl.remote.merge says, compressed
     wrote   TEXT NOT NULL,                       -- JSON object: what the row here has otherwise, by this store's policy
     unsent  INTEGER NOT NULL,
     PRIMARY KEY (remote, key)
@@ -45,7 +46,6 @@ CREATE TABLE IF NOT EXISTS memctl_remote_ids (   -- which ids a statement goes b
     kind   TEXT NOT NULL,                        -- born, or extra: a text of it that nobody has decided about
     PRIMARY KEY (remote, id, key)
 ) WITHOUT ROWID;
-CREATE INDEX IF NOT EXISTS memctl_remote_aliases ON memctl_remote_ids(id);
 CREATE TABLE IF NOT EXISTS memctl_remote_logs (  -- how far each log was read; our own: how far it was written
     remote  TEXT NOT NULL,
     scope   TEXT NOT NULL,
@@ -278,6 +278,8 @@ _KEY = "SELECT key, scope, item_id, state, wrote, unsent FROM memctl_remote_keys
 
 def _to_key(row: tuple[Any, ...]) -> KnownKey:
     key, scope, item_id, state, wrote, unsent = row
+    if not isinstance(state, str):  # as it stands in stores of before
+        state = zlib.decompressobj(zdict=_ZDICT).decompress(state)
     return KnownKey(key, scope, item_id, json.loads(state), json.loads(wrote), bool(unsent))
 
 
@@ -326,12 +328,23 @@ def save_keys(db: Database, remote: str, known: Sequence[KnownKey]) -> None:
         "VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT(remote, key) DO UPDATE SET item_id = excluded.item_id, "
         "state = excluded.state, wrote = excluded.wrote, unsent = excluded.unsent",
         [
-            (remote, one.key, one.scope, one.item_id, _dump(one.state), _dump(one.wrote), int(one.unsent))
+            (remote, one.key, one.scope, one.item_id, _compressed(one.state), _dump(one.wrote), int(one.unsent))
             for one in known
         ],
     )
 
 
+def _compressed(state: Mapping[str, Any]) -> bytes:
+    engine = zlib.compressobj(wbits=13, memLevel=6, zdict=_ZDICT)  # less room is made sooner, and they are short
+    return engine.compress(_dump(state).encode()) + engine.flush()
+
+
+#: What states have in common. Never change it: no store could read its states.
+_ZDICT = (
+    b'"verified",null,["person","text":{"entities":{"links":{"life":{"set":{"held":{"free":[true,"pointer","fact","rule",'
+    b'"constraint","definition","decision","ltm","mtm",1.0,0.8,"note","stm",0.5,0.5,"unverified",null,["chat","",[]]]},'
+    b'"text":{"",{}]},"tags":{":[{"":""},[]]}}{"born":{"17:["MEM-","2026-00+00:00","'
+)
 #: Compact, and characters as they are: the store has one for each statement.
 _dump = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 
@@ -394,8 +407,9 @@ def extras_of(db: Database, remote: str, keys: Iterable[str]) -> dict[str, list[
 def follow_alias(db: Database, given: str) -> str:
     """The id of the item here that goes by another id on other machines; what was given where there is none."""
     sql = (
-        "SELECT DISTINCT k.item_id FROM memctl_remote_ids AS a JOIN memctl_remote_keys AS k "
-        "ON k.remote = a.remote AND k.key = a.key WHERE a.id >= ? AND a.id <= ? AND k.item_id <> '' LIMIT 2"
+        "SELECT DISTINCT k.item_id FROM memctl_remotes AS r CROSS JOIN memctl_remote_ids AS a ON a.remote = r.name "
+        "JOIN memctl_remote_keys AS k ON k.remote = a.remote AND k.key = a.key "
+        "WHERE a.id >= ? AND a.id <= ? AND k.item_id <> '' LIMIT 2"
     )
     digits = given.removeprefix("MEM-")
     is_short = 4 <= len(digits) < 12 and not digits.strip("0123456789abcdef")
