@@ -229,3 +229,21 @@ def test_what_setup_and_teardown_tell_programs(monkeypatch: pytest.MonkeyPatch) 
     golden("setup-list-json", told("setup", "list"))
     golden("teardown-dry-run-json", told("teardown", "claude", "--dry-run"))
     golden("teardown-json", told("teardown", "claude"))
+
+
+@pytest.mark.parametrize("text", ['{\n   "theirs" : { "a":[1,2 ,3] } \n }\n', "{}", '{"hooks": {}, "version": 1}'])
+def test_a_file_of_our_name_that_was_there_is_given_back(text: str) -> None:
+    path = Path(os.environ["HOME"], ".copilot", "hooks", "memctl.json")
+    path.parent.mkdir(parents=True)
+    path.write_text(text, encoding="utf-8")
+    ok("setup", "copilot")
+    ok("teardown", "copilot")
+    assert path.read_text(encoding="utf-8") == text
+
+
+def test_what_somebody_added_to_our_file_stays_when_ours_goes() -> None:
+    path = Path(os.environ["HOME"], ".copilot", "hooks", "memctl.json")
+    ok("setup", "copilot")
+    path.write_text(path.read_text(encoding="utf-8").replace("{", '{"theirs": 1,', 1), encoding="utf-8")
+    ok("teardown", "copilot")
+    assert json.loads(path.read_text(encoding="utf-8"))["theirs"] == 1

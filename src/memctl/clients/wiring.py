@@ -213,8 +213,11 @@ class Wiring:
             return self._pruned(edit, held, keys)
 
         self.take_out(edit, drop)
-        if place.shape == "own" and edit.after is not None and not JsonText(edit.text()).value(keys):
-            edit.after = None
+        given_back = (self._notes.get(edit.path) or {}).get("whole")
+        if place.shape == "own" and edit.after is not None and not given_back:
+            left = JsonText(edit.text()).value(())
+            if isinstance(left, dict) and not left.get(keys[0]) and left.keys() <= {keys[0], *hooks.base}:
+                edit.after = None
 
     def _ours(self) -> re.Pattern[str]:
         return re.compile(_OURS.format(client=re.escape(self.client.name)))
