@@ -22,6 +22,8 @@ _NOT_SAID = (
     "# AGENTS.md instructions for ", "This session is being continued from a previous conversation",
     "The following tool was executed by the user", "<session_context>\nThis is the Gemini CLI",
 )  # fmt: skip
+#: A block in a string of JSON, as tools answer it.
+_ESCAPED = re.compile(re.escape(markers.HEADER) + r"\\n(?:(?!## Mem)[^\n])*?--- End Memory \(\d{1,6}\) ---")
 
 
 def without(text: str, *, user: bool) -> str:
@@ -32,6 +34,7 @@ def without(text: str, *, user: bool) -> str:
         text = _without_tag(text, tag)
     for told in (PROMPTED, STARTED):
         text = text.replace(told, "")
+    text = _ESCAPED.sub("", text)
     if markers.HEADER in text or markers.STRUCTURE in text or markers.RULES in text:
         text = markers.without_injected(text)[0]
     bare = text.strip()
