@@ -1,6 +1,8 @@
 """What a handle keeps between searches: the same answers as one that begins with nothing, with less to read."""
 
+import sqlite3
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from datetime import datetime, timedelta, timezone
 from typing import Any
 
@@ -200,6 +202,21 @@ def test_the_newest_are_those_that_pass(path: str, limit: int, elsewhere: bool) 
                 assert index.newest_matches(db, '"alpha"', filters, limit) == expected
                 assert index.count_any_match(db, ['"alpha"', '"none"'], filters) == items.count(db, filters)
     db.close()
+
+
+@pytest.mark.parametrize("column", ["scope", "archived", "injectable", "validation"])
+def test_an_item_that_does_not_say_whether_it_passes_does_not(db: Database, path: str, column: str) -> None:
+    db.close()
+    with closing(sqlite3.connect(path)) as other, other:  # a table of another program may hold nothing there
+        other.execute("PRAGMA writable_schema = ON")
+        other.execute("UPDATE sqlite_master SET sql = replace(sql, 'NOT NULL', '') WHERE name = 'memory_items'")
+    with closing(sqlite3.connect(path)) as other, other:
+        other.execute(f"UPDATE memory_items SET {column} = NULL WHERE id IN ('MEM-0', 'MEM-3')")
+    reader = open_read(path)
+    for _ in range(2):
+        found = search(reader, "alpha", filters=Filters(("project", "global"), injectable=True), limit=-1)
+        assert {"MEM-0", "MEM-3", "MEM-5"} & {c.id for c in found.candidates} == {"MEM-5"}
+    reader.close()
 
 
 def test_of_too_much_the_oldest_is_forgotten(db: Database, monkeypatch: pytest.MonkeyPatch) -> None:

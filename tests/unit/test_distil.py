@@ -101,7 +101,7 @@ def test_any_text_is_accepted(said: list[str]) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["we " * 15_000, "a" * 50_000, "\n" * 50_000, "`" * 25_001, '"' * 12_501, "> x\n" * 12_500]
+    "text", ["we " * 60_000, "a" * 200_000, "\n" * 200_000, "`" * 100_001, '"' * 50_001, "> x\n" * 50_000]
 )
 def test_long_and_odd_turns_end(text: str) -> None:
     assert all(len(one.text) < 1000 for one in found(text, text))

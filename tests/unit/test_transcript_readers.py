@@ -1,6 +1,7 @@
 """Readers of transcripts: each client's own file, whole, broken off, mixed up and hostile."""
 
 import json
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -229,6 +230,41 @@ def test_a_document_that_breaks_off_keeps_its_whole_messages() -> None:
     cline = (SAMPLES / "cline.json").read_bytes()
     cut = cline[: cline.index(b'"id": "msg_GQry9CuX"')]
     assert said(list(transcript.of_bytes(cut, form="cline").turns())) == [("user", ZEBRA)]
+
+
+@pytest.mark.parametrize("indent", [None, 1], ids=["one line", "lines"])
+@pytest.mark.parametrize("name", ["cline.json", "opencode.json", "generic"])
+def test_of_a_damaged_document_the_other_messages_are_kept(name: str, indent: int | None) -> None:
+    value: Any = {"messages": [{"role": "user", "content": ZEBRA}, {"role": "assistant", "content": "It is 7421."}]}
+    if name != "generic":
+        value = json.loads((SAMPLES / name).read_bytes())
+    one = json.dumps(value["messages"])
+    value["messages"] = [json.loads(one.replace("zebra", f"zebra{n}").replace("7421", f"{n}")) for n in range(5)]
+    value["messages"] = [message for pair in value["messages"] for message in pair]
+    whole = json.dumps(value, indent=indent).encode()
+    prompts = [text for role, text in said(list(transcript.of_bytes(whole).turns())) if role == "user"]
+    assert len(prompts) == 5
+
+    def left(damaged: bytes) -> list[str]:
+        return [text for role, text in said(list(transcript.of_bytes(damaged).turns())) if role == "user"]
+
+    at = whole.index(b"zebra2")
+    assert left(whole[:at] + b'"' + whole[at + 1 :]) == [*prompts[:2], *prompts[3:]]
+    for control in (b"\0", b"\n"):
+        assert len(left(whole[:at] + control + whole[at + 1 :])) == 5
+    at = whole.index(b'"messages"')
+    assert left(whole[:at] + b'"x": tru, ' + whole[at:]) == prompts
+    if indent:
+        assert left(b"Exporting session: x\n" + whole) == prompts
+    assert left(whole.decode().encode("utf-16")) == prompts
+
+
+@pytest.mark.parametrize("text", ['[{"a":' * 100_000, '[{"a":0 ' + ',{"a":"' * 100_000, '{"a":{' * 100_000,
+    '{"messages": [' * 50_000, "log\n{\n" * 100_000])  # fmt: skip
+def test_a_hostile_document_is_read_in_short_time(text: str) -> None:
+    before = time.process_time()
+    assert list(transcript.of_bytes(text.encode()).turns()) == []
+    assert time.process_time() - before < 5
 
 
 def test_sessions_in_one_file_stay_apart() -> None:

@@ -17,6 +17,11 @@ from memctl.text import jsons
 Record = dict[str, Any]
 #: The conversation of a session id; the one that is being read for "".
 TalkOf = Callable[[object], Talk]
+#: How an object begins, and a document; where the messages of one begin.
+_BEGINS, _DOCUMENT = re.compile(r'(\s*)\{\s*"[^"]{1,80}"\s*:'), re.compile(r'^(?:\{\s*"|\[\s*\{)', re.MULTILINE)
+_SAID = re.compile(r'"(?:messages|turns|chat|history)"\s*:\s*\[')
+#: Damaged messages of one list after which no more is looked for; characters in which a document begins.
+_MOST_DAMAGED, _MOST_BEFORE = 100, 1 << 16
 _EXIT = re.compile(r"exit(?:ed with)? code:? (\d{1,9})", re.IGNORECASE)
 
 
@@ -251,40 +256,60 @@ _UNFINISHED = re.compile(r"^#{1,4} ?\Z", re.MULTILINE)
 
 
 def loaded(text: str) -> tuple[Any, bool]:
-    """The JSON of a text, and whether it is whole; of one that breaks off, what stands before that."""
-    try:
-        return json.loads(text), True
-    except RecursionError:
-        return None, False
-    except ValueError:
-        pass
+    """The JSON of a text, and whether it is whole; of a damaged one what can be read, element by element."""
+    with suppress(ValueError, RecursionError):
+        return json.loads(text, strict=False), True
     at = jsons.after_blanks(text)
     if text[at : at + 1] == "[":
         return _elements(text, at)[0], False
     found: Record = {}
     while (start := text.find('"', at)) >= 0:
+        key = ""
         try:
             key, at = jsons.read(text, start)
-            at = text.index(":", at) + 1
-            at = jsons.after_blanks(text, at)
+            at = jsons.after_blanks(text, text.index(":", at) + 1)
             if text[at : at + 1] == "[":
                 found[key], at = _elements(text, at)
             else:
                 found[key], at = jsons.read(text, at)
-        except (ValueError, TypeError):
-            break
+        except ValueError:
+            if not (said := _SAID.search(text, at)):
+                break
+            if text[at : at + 1] == "{":
+                found[key] = loaded(text[at : said.start()])[0]
+            at = said.start()
     return found, False
 
 
 def _elements(text: str, at: int) -> tuple[list[Any], int]:
-    """The elements of the list that begins at `at`, as far as they are whole, and where they end."""
+    """The elements of the list that begins at `at`, but for damaged ones, and where they end.
+
+    After a damaged one it goes on where the next begins like the first: with the same blanks and the same key.
+    """
     found: list[Any] = []
-    with suppress(ValueError):
-        while text[at : at + 1] in ("[", ","):
-            value, at = jsons.read(text, jsons.after_blanks(text, at + 1))
+    first, damaged = _BEGINS.match(text, at + 1), 0
+    begins = (
+        re.compile("," + ("" if first[1].strip(" ") else " *") + re.escape(first[0].lstrip(" "))) if first else None
+    )
+    while text[at : at + 1] in ("[", ","):
+        end = at
+        with suppress(ValueError):
+            value, end = jsons.read(text, jsons.after_blanks(text, at + 1), strict=False)
             found.append(value)
-            at = jsons.after_blanks(text, at)
+            end = jsons.after_blanks(text, end)
+        if text[end : end + 1] in (",", "]") and end > at:
+            at = end
+        elif begins and damaged < _MOST_DAMAGED and (one := begins.search(text, max(at + 1, end))):
+            damaged, at = damaged + 1, one.start()
+        else:
+            return found, len(text)
     return found, at + 1 if text[at : at + 1] == "]" else len(text)
+
+
+def late(text: str, talk_of: TalkOf) -> str:
+    """Tell a document of JSON that begins below lines of something else; the name of its form, "" for none."""
+    begun = None if text.lstrip()[:1] == "{" else _DOCUMENT.search(text, 1, _MOST_BEFORE)
+    return document(loaded(text[begun.start() :])[0], talk_of) if begun else ""
 
 
 def document(value: Any, talk_of: TalkOf) -> str:

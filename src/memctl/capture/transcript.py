@@ -3,6 +3,7 @@
 A line that cannot be read costs that line; a last line that is not finished yet is left for the next time.
 """
 
+import codecs
 import io
 import json
 import os
@@ -64,6 +65,11 @@ class Transcript:
     def turns(self) -> Iterator[Turn]:
         """The turns as they end; those of one conversation are in their order. No content makes it raise."""
         with self._data:
+            if self._data.read(2) in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE):  # as some shells write what is printed
+                self._data.seek(0)
+                text = self._data.read(MOST_OF_DOCUMENT).decode("utf-16", "replace")
+                self._data = io.BytesIO(text.encode("utf-8", "replace"))
+            self._data.seek(0)
             found, whole = _sniff(self._data)
             self._data.seek(0)
             whole = whole and found in ("", "generic")
@@ -110,6 +116,8 @@ class Transcript:
             self.form = forms.aider(text, self._talk)
         else:
             self.form = forms.spoken(text, self._talk)
+        if not self._talks and (form := forms.late(text, self._talk)):
+            self.form, self.bad = form, self.bad or 1
         yield from self._rest()
 
     def _rest(self) -> Iterator[Turn]:

@@ -7,13 +7,13 @@ import json
 from memctl.annotations import Any
 
 
-def read(text: str, start: int = 0) -> tuple[Any, int]:
-    """The JSON value that begins at `start`, and where it ends.
+def read(text: str, start: int = 0, *, strict: bool = True) -> tuple[Any, int]:
+    """The JSON value that begins at `start`, and where it ends; without `strict` texts may hold control characters.
 
     Raises ValueError when there is none, and for NaN, infinity, and what is nested too deeply to read.
     """
     try:
-        return json.JSONDecoder(parse_constant=_refuse).raw_decode(text, start)
+        return json.JSONDecoder(parse_constant=_refuse, strict=strict).raw_decode(text, start)
     except RecursionError:
         raise ValueError("nested too deeply") from None
 

@@ -292,7 +292,7 @@ def _read_doubtful(db: Database, filters: Filters, size: int) -> None:
     if 2 * count_in_scopes(db, filters, size) > size:
         inside = filters if filters.scopes and has_other_scopes(db, filters.scopes) else filters.replace(scopes=None)
         condition, values = inside.where("i")
-        sql = f"SELECT i.rowid FROM memory_items AS i WHERE NOT ({condition} AND i.expires_at IS NULL) LIMIT ?"
+        sql = f"SELECT i.rowid FROM memory_items AS i WHERE ({condition} AND i.expires_at IS NULL) IS NOT 1 LIMIT ?"
         found = {row for (row,) in db.rows(sql, [*values, size // 2 + 1])}
         known = _known(db, filters, len(found))
         known.doubtful = found if 2 * len(found) < size else None
@@ -303,7 +303,7 @@ def has_other_scopes(db: Database, scopes: tuple[str, ...]) -> bool:
     known = db.cached("elsewhere")
     if scopes not in known:
         marks = sorted(set(scopes))
-        gaps = ["scope < ?", *["scope > ? AND scope < ?"] * (len(marks) - 1), "scope > ?"]
+        gaps = ["scope IS NULL", "scope < ?", *["scope > ? AND scope < ?"] * (len(marks) - 1), "scope > ?"]
         values = [marks[0], *(mark for pair in pairwise(marks) for mark in pair), marks[-1]]
         sql = " OR ".join(f"EXISTS (SELECT 1 FROM memory_items WHERE {gap})" for gap in gaps)
         known[scopes] = bool(db.value(f"SELECT {sql}", values))
