@@ -108,7 +108,11 @@ class ItemPolicy:
         if redacted:
             other = _reference_fields(item)
             other = _map_texts(other, lambda text: policy.judge(text).text) if further else other
-            fields |= {"title": small.title, "content": content.text, "tags": small.tags, "entities": small.entities}
+            title, begin = small.title, item.title.rstrip("…")
+            if content.text != item.content and begin and item.content.startswith(begin):
+                # What the content begins with may end within a secret, where no rule finds it: cut anew, not longer.
+                title = content.text[: len(begin)].partition("\n")[0].rstrip() + item.title[len(begin) :]
+            fields |= {"title": title, "content": content.text, "tags": small.tags, "entities": small.entities}
             fields |= other | {"provenance": other["provenance"] | {"source_id": small.provenance}}
         acting = {"redact": redacted, "quarantine": bool(held_by)}
         rules = tuple(dict.fromkeys(f.rule for f in findings if acting.get(f.action)))

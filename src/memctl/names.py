@@ -23,6 +23,7 @@ ImportFormat = Literal["jsonl", "store", "rekal", "mem-context", "mcp-memory", "
 TIERS: tuple[str, ...] = args_of(Tier)
 ITEM_TYPES: tuple[str, ...] = args_of(ItemType)
 VALIDATIONS: tuple[str, ...] = args_of(Validation)
+LINK_RELATIONS: tuple[str, ...] = args_of(LinkRelation)
 SESSION_RELATIONS: tuple[str, ...] = args_of(SessionRelation)
 SOURCE_KINDS: tuple[str, ...] = args_of(SourceKind)
 

@@ -10,7 +10,7 @@ from folders import write
 from memctl.ops.look.entities import find_entities
 from memctl.text.named import KINDS, NamedThings
 from stores import add
-from support import examples, golden, ok
+from support import examples, golden, ok, run
 
 TEXTS = (
     ("2026-01-05", "The Payment Gateway needs Python 3.11, as src/auth.py:40 and `Store.open` say."),
@@ -107,3 +107,25 @@ def test_any_text_is_read_to_its_end_and_the_same_way_twice(texts: list[str]) ->
     found = find_entities(rows, 3, set(KINDS))
     assert all(one.count >= len(one.newest) > 0 and name for (_, name), one in found.items())
     assert list(find_entities(rows, 3, set(KINDS))) == list(found)
+
+
+def test_what_is_shown_without_a_secret_does_not_name_it() -> None:
+    key = "ghp_" + "A1b2C3d4E5f6G7h8I9j0K1l2M3n4O5p6Q7r8"
+    for n in range(2):
+        add(content=f"Blue widget {n}: `{key}` is the token of src/auth.py.")
+    for argv in (["entities"], ["entities", "--json"], ["topics"], ["topics", "--json"]):
+        found = ok(*argv).text
+        assert key not in found and key.lower() not in found
+    assert "src/auth.py" in ok("entities").text
+    assert ok("topics", "--json").json()["topics"][0]["count"] == 2
+
+
+def test_a_title_that_ends_within_a_secret_shows_no_part_of_it() -> None:
+    text = "The blue database is at https://admin:hunter2secretpassword@db.example.com/blue, and Redis beside it."
+    add(content=text, title=text[:50])
+    add(content=text.replace("blue", "green"), title=text.replace("blue", "green")[:50] + "…")
+    for argv in (["graph"], ["graph", "--json"], ["recall", "the database"]):
+        done = ok(*argv)
+        assert "hunter2" not in done.text and "database" in done.text
+    assert "2 redacted" in run("scan", "--store").notes
+    assert "hunter2" not in ok("list").text and "The blue database" in ok("list").text

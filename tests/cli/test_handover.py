@@ -243,6 +243,23 @@ def test_a_transcript_of_any_client_brings_back_nothing_that_memory_said(name: s
     assert [turn for turn in turns if PORT in "\n".join(turn)] == []
 
 
+@pytest.mark.parametrize("title", ["", "Where zebra listens"])
+@pytest.mark.parametrize("frame", FRAMES)
+def test_a_statement_with_a_title_comes_back_in_no_frame(title: str, frame: str) -> None:
+    """Of a long one the title is its beginning, with the date before it."""
+    said = "We decided to let the zebra service listen on port 7421, because the proxy of the other house takes 8080."
+    ok("remember", said, *(["--title", title] if title else []))
+    before = [(item.id, item.content) for item in stored(".memory/memory.db")]
+    block = ok("recall", "On which port does the zebra service listen?").text.rstrip()
+    part = "\n".join(block.splitlines()[2:-1])
+    text = FRAMES[frame].format(block=block, part=part, quoted=part.replace("\n", "\n> "))
+    text += "\nThe tool answers " + json.dumps({"inject_text": block})
+    prompt, answer = line("user", f"{text}\nOn which port?", 1), line("assistant", text, 2)
+    hook("claude", "stop", session_id="s-1", transcript_path=transcript(prompt, answer))
+    assert "zebra" not in "\n".join(held()[0])
+    assert [(item.id, item.content) for item in stored(".memory/memory.db")] == before
+
+
 def test_words_of_ones_own_about_an_item_stay() -> None:
     shown = ok("remember", PORT).text.split()[0].removeprefix("MEM-")[:6]
     text = f"[{shown}] is wrong since Monday.\n[{shown}]\nIt listens on 8080 now.\n[beefed] {PORT}"

@@ -131,6 +131,24 @@ def test_what_others_archive_or_purge_waits_for_a_person(agrees: bool) -> None:
     assert anna.texts() == ([] if agrees else sorted((FRIDAY, DATABASE)))
 
 
+@pytest.mark.parametrize("how", ["cut", "changed", "other"])
+def test_a_damaged_state_is_named_and_the_remote_begins_anew(how: str) -> None:
+    anna, bert = homes("anna", "bert")
+    said = anna.say("We deploy on Fridays.")
+    exchange(anna, bert)
+    ((state,),) = anna.rows("SELECT state FROM memctl_remote_keys")
+    wrong = {"cut": state[: len(state) // 2], "changed": state[:9] + bytes([state[9] ^ 255]) + state[10:], "other": b""}
+    anna.change("UPDATE memctl_remote_keys SET state = ?", wrong[how])
+    anna.ok("edit", said, "--title", "Deploys")
+    done = anna.run("remote", "sync")
+    assert done.code == 2
+    assert "is damaged, or from a later memctl" in done.notes
+    anna.ok("remote", "remove", "team")
+    anna.join("--trust", "high")
+    exchange(anna, bert)
+    assert anna.texts() == bert.texts() == ["We deploy on Fridays."]
+
+
 def test_what_stays_here_never_leaves() -> None:
     anna, bert = homes("anna", "bert")
     Path("doc.md").write_text("# Secret plans\n\nThe passage of a document stays where the document is.\n")

@@ -129,6 +129,44 @@ def test_bombs_are_passed_over() -> None:
     assert len(anna.items()) == 1
 
 
+def test_much_that_others_wrote_is_taken_a_part_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    anna, bert = homes("anna", "bert")
+    for number in range(5):
+        anna.say(f"Fact number {number} is about topic {number}.")
+        anna.sync()
+    held: list[int] = []
+    join = exchanging.RemoteExchange._join
+
+    def noted(self: Any, news: Any, *more: Any, **how: Any) -> None:
+        held.append(len(news.records))
+        join(self, news, *more, **how)
+
+    monkeypatch.setattr(exchanging, "_MOST_NEWS", 1000)
+    monkeypatch.setattr(exchanging.RemoteExchange, "_join", noted)
+    row = bert.sync()
+    assert (row["received"], row["new"]) == (5, 5)
+    assert sum(held) == 5
+    assert max(held) < 5
+    assert bert.texts() == anna.texts()
+
+
+def test_many_removals_stop_also_where_they_come_a_part_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    anna, bert = homes("anna", "bert")
+    for number in range(20):
+        anna.say(f"Fact number {number} is about topic {number}.")
+    exchange(anna, bert)
+    for one in [one["id"] for one in bert.items()][:12]:
+        bert.ok("forget", one)
+        bert.sync()
+    monkeypatch.setattr(exchanging, "_MOST_NEWS", 1)
+    said = anna.run("remote", "sync")
+    assert said.code == 1
+    assert "11 of 20" in said.notes
+    assert len(anna.texts()) == 10
+    anna.ok("remote", "sync", "--yes")
+    assert anna.texts() == bert.texts()
+
+
 def test_what_is_half_there_or_changed_waits_and_is_named() -> None:
     anna, bert = pair()
     for number in range(3):
@@ -299,6 +337,7 @@ def test_a_remote_that_fails_at_any_call_loses_nothing(at: int, monkeypatch: pyt
 def test_stores_at_random_agree(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """What `test_merge_random` does to the rules, with real stores, commands and a folder that forgets."""
     monkeypatch.setattr(exchanging, "_PORTION", 1 + seed)
+    monkeypatch.setattr(exchanging, "_MOST_NEWS", 2000 * (1 + seed))
     chance = random.Random(seed)
     all_homes = homes("anna", "bert", "carl")
     for step in range(45):

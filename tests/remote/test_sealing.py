@@ -161,6 +161,26 @@ def test_a_log_counts_as_far_as_the_one_who_began_it_signed_it(
     assert _FakeSeal.asked <= 4 + len(who).bit_length()
 
 
+def test_of_what_a_stranger_appends_to_a_log_a_portion_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(segments, "_AT_ONCE", 2000)
+    log, bodies, before, read = KnownLog("project", "a" * 12), {}, "", list[segments.SegmentName]()
+    for number in range(1000):
+        sealed = partial(_marked, "anna" if number < 100 else "nobody")
+        part: tuple[str, merge.State] = (f"{number:032x}", {"gone": {}})
+        ((name, bodies[name]),) = segments.pack(*log[:2], "", number, before, [part], sealed)
+        before = name.hash
+
+    def noted(name: segments.SegmentName) -> bytes:
+        read.append(name)
+        return bodies[name]
+
+    seen: list[int] = []
+    with pytest.raises(segments.SegmentProblem, match="segment 101 is not signed"):
+        seen.extend(one.last for one, _ in segments.read_log([*bodies], log, noted, _FakeSeal(signers="file")))
+    assert seen == [*range(1, 101)]
+    assert sum(len(bodies[name]) for name in read[100:]) < 2000 + len(bodies[name])
+
+
 def test_a_copy_of_a_store_that_signs_reads_what_the_store_said() -> None:
     anna, bert = signing("anna", "bert")
     anna.say(FRIDAY)

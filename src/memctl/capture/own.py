@@ -22,6 +22,8 @@ _NOT_SAID = (
     "# AGENTS.md instructions for ", "This session is being continued from a previous conversation",
     "The following tool was executed by the user", "<session_context>\nThis is the Gemini CLI",
 )  # fmt: skip
+#: A block in a string of JSON, as tools answer it.
+_ESCAPED = re.compile(re.escape(markers.HEADER) + r"\\n(?:(?!## Mem)[^\n])*?--- End Memory \(\d{1,6}\) ---")
 
 
 def without(text: str, *, user: bool) -> str:
@@ -32,6 +34,7 @@ def without(text: str, *, user: bool) -> str:
         text = _without_tag(text, tag)
     for told in (PROMPTED, STARTED):
         text = text.replace(told, "")
+    text = _ESCAPED.sub("", text)
     if markers.HEADER in text or markers.STRUCTURE in text or markers.RULES in text:
         text = markers.without_injected(text)[0]
     bare = text.strip()
@@ -65,16 +68,17 @@ def _without_tag(text: str, tag: str) -> str:
 
 #: What a client, or a model that quotes, puts before a line.
 _BEFORE = r"^[ \t>|*`-]{0,12}"
-_PASSAGE = re.compile(_BEFORE + r"\[(?:MEM-)?([0-9a-f]{4,12})\][ \t]*(.*)$", re.MULTILINE)
+_PASSAGE = re.compile(_BEFORE + r"\\?\[(?:MEM-)?([0-9a-f]{4,12})(?:\+\d+)?\][ \t]*(.*)$", re.MULTILINE)
 _ABOVE = re.compile(_BEFORE + r"(?:#{1,4} .*\(.+\)|[^\W\d]\w*[ \u00a0]?: ?2(?:,.*)?|```\w*)?[ \t]*$")
 _BELOW = re.compile(_BEFORE + r"(?:-{2,3} .*\(\d+\).*|```)[ \t]*$")
+_DATE = re.compile(r"\d{4}-\d\d-\d\d\S*[ \t]+")
 _PLACE = re.compile(r"(?:\d{4}-\d\d-\d\d\S*(?:[;>] .*)?|\S+:\d+(?:-\d+)?(?: > .*)?)$")
 
 
 def without_known(text: str, content_of: Callable[[str], str]) -> str:
     """The text without passages that memory gave, by the ids before them: quoted in part, or in another frame.
 
-    A line that says something else of an id stays: it is somebody's own. `content_of` has the content of an id.
+    A line that says something else of an id stays: it is somebody's own. `content_of` has title and content of an id.
     """
     if _PASSAGE.search(text) is None:
         return text
@@ -83,7 +87,9 @@ def without_known(text: str, content_of: Callable[[str], str]) -> str:
         found = _PASSAGE.match(lines[at])
         known = _plain(content_of(found[1])) if found else ""
         rest = found[2] if found else ""
-        if not known or not (_plain(rest) in known or _PLACE.match(rest)):
+        dated = _DATE.match(rest)  # a title follows, and what else is told of the item
+        titled = dated is not None and _plain(rest[dated.end() :].partition("; ")[0]) in known
+        if not known or not (titled or _plain(rest) in known or _PLACE.match(rest)):
             kept.append(lines[at])
             at += 1
             continue

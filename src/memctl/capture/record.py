@@ -210,10 +210,10 @@ class Capture:
         return own.without_known(turn.text, self._content_of) if turn else ""
 
     def _content_of(self, handle: str) -> str:
-        """The content of the item that is shown by this id; "" for none."""
+        """Title and content of the item that is shown by this id; "" for none."""
         if handle not in self._contents:
             found = items.get_many(self.db, [items.expand_id(self.db, handle)])
-            self._contents[handle] = found[0].content if found else ""
+            self._contents[handle] = f"{found[0].title}\n{found[0].content}" if found else ""
         return self._contents[handle]
 
     def _write(

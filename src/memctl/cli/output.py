@@ -8,7 +8,7 @@ import sys
 
 TYPE_CHECKING = False  # no `typing` here: `memctl --version` would pay 8 ms for it
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
     from typing import Any, BinaryIO
 
 MARK_ON, MARK_OFF = "\x0e", "\x0f"  # the same as in operation.py; a test holds that
@@ -93,12 +93,14 @@ class Console:
     def json(self, value: "Any") -> None:
         """Print JSON, 2 blanks of indent, non-ASCII kept; an iterator becomes an array while it runs."""
         if not hasattr(value, "__next__"):
-            self._out(_json(value) + b"\n")
+            for piece in _json(value):
+                self._out(piece)
+            self._out(b"\n")
             return
         try:
             before = b"[\n  "
             for part in value:
-                self._out(before + _json(part).replace(b"\n", b"\n  "))
+                self._out(before + b"".join(_json(part)).replace(b"\n", b"\n  "))
                 before = b",\n  "
             self._out(b"[]\n" if before.startswith(b"[") else b"\n]\n")
         finally:
@@ -235,10 +237,18 @@ def encoded(text: str) -> bytes:
 # --- JSON --------------------------------------------------------------------------------------------------------
 
 
-def _json(value: "Any") -> bytes:
+#: Signs and values of JSON that are written at a time.
+_MARKS = 10_000
+
+
+def _json(value: "Any") -> "Iterator[bytes]":
+    """In pieces, because an answer may be larger than what it is made of."""
     import json
+    from itertools import islice
 
     # A lone surrogate (half of a broken file name) becomes its JSON escape: valid JSON, and nothing is lost.
     from memctl.text.clean import escaped
 
-    return escaped(json.dumps(value, indent=2, ensure_ascii=False)).encode("utf-8", "backslashreplace")
+    marks = json.JSONEncoder(indent=2, ensure_ascii=False).iterencode(value)
+    while some := "".join(islice(marks, _MARKS)):
+        yield escaped(some).encode("utf-8", "backslashreplace")

@@ -3,7 +3,7 @@
 from typing import Any
 
 from memctl import ids
-from memctl.names import ITEM_TYPES
+from memctl.names import ITEM_TYPES, LINK_RELATIONS
 
 #: Other programs' words for our types.
 _TYPES = {
@@ -11,9 +11,6 @@ _TYPES = {
     "method": "pattern", "rule": "constraint", "requirement": "constraint", "process": "pattern", "task": "todo",
     "feedback": "constraint", "user": "fact", "project": "fact", "reference": "pointer",
 }  # fmt: skip
-_RELATIONS = (
-    "supersedes", "contradicts", "supports", "refines", "derived_from", "depends_on", "references", "related_to",
-)  # fmt: skip
 _RELATION_WORDS = {"replaces": "supersedes", "strengthens": "supports", "consolidated_from": "derived_from"}
 
 
@@ -38,7 +35,7 @@ def link(src: str, dst: str, relation: object) -> dict[str, Any]:
     """The record of a link, its relation in our words."""
     word = "_".join(str(relation).lower().replace("-", " ").split())
     word = _RELATION_WORDS.get(word, word)
-    rel = word if word in _RELATIONS else "related_to"
+    rel = word if word in LINK_RELATIONS else "related_to"
     return {"record": "link", "src_id": src, "dst_id": dst, "rel": rel, "created_at": ids.timestamp()}
 
 

@@ -6,7 +6,7 @@ and the same store gives the same topics. Nothing of it is stored.
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable
-from itertools import chain
+from itertools import chain, islice
 from typing import NamedTuple
 
 from memctl.text.contradiction import TopicWords, topic_stem
@@ -25,12 +25,14 @@ class Topic(NamedTuple):
     """A group of items.
 
     words   what names it: the word that all have, then those that tell most
+    told    of each word ids of the newest items that have it
     size    how many items it has
     newest  ids of the newest ones
     latest  when the newest one was made
     """
 
     words: tuple[str, ...]
+    told: tuple[tuple[str, ...], ...]
     size: int
     newest: tuple[str, ...]
     latest: str
@@ -43,7 +45,7 @@ def find_topics(given: Iterable[tuple[str, str, str, list[str]]]) -> tuple[list[
     stems = _Stems()
     rows: list[tuple[str, str, tuple[str, ...]]] = []
     for item_id, made, text, tags in given:
-        rows.append((item_id, made, tuple(stems.of(" ".join((text, *tags)).split()))))
+        rows.append((item_id, made, tuple(stems.of((*text.split(), *tags)))))
     counts = Counter(chain.from_iterable(words for _, _, words in rows))
     most = max(COMMON_SHARE * len(rows), LEAST_COMMON)
     usable = sorted((-count, word) for word, count in counts.items() if LEAST_ITEMS <= count <= most)
@@ -61,8 +63,11 @@ def find_topics(given: Iterable[tuple[str, str, str, list[str]]]) -> tuple[list[
         least = max(LEAST_ITEMS, NAMING_SHARE * len(members))
         others = [word for word, count in inside.items() if word != head and count >= least]
         others.sort(key=lambda word: (-inside[word] * inside[word] / counts[word], word))
-        names = tuple(stems.shown(word) for word in (head, *others[: NAMING_WORDS - 1]))
-        topics.append(Topic(names, len(members), tuple(rows[at][0] for at in members[:NEWEST]), rows[members[0]][1]))
+        naming = (head, *others[: NAMING_WORDS - 1])
+        having = ((rows[at][0] for at in members if word in rows[at][2]) for word in naming)
+        told = tuple(tuple(islice(some, NEWEST)) for some in having)
+        newest = tuple(rows[at][0] for at in members[:NEWEST])
+        topics.append(Topic(tuple(map(stems.shown, naming)), told, len(members), newest, rows[members[0]][1]))
     topics.sort(key=lambda topic: (-topic.size, topic.words))
     return topics, len(rows), len(rows) - sum(topic.size for topic in topics)
 

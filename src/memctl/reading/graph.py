@@ -162,7 +162,7 @@ class GraphBuilder:
         for row in citations.at_paths(self.db, paths)[: _FAN * len(paths)]:
             self._add(row.item_id, _DOCUMENT + row.path, "cites")
         for node in nodes:
-            if node.startswith(_ENTITY):
+            if node.startswith(_ENTITY) and node not in self.items:
                 found = items_with_phrase(self.db, node.split(":", 2)[2], _FAN)
                 self._load(found)
                 for item_id in found:
@@ -172,7 +172,8 @@ class GraphBuilder:
     def _of_items(self, ids: Collection[str]) -> None:
         """Find the edges of these items, the surest first."""
         for link in attributes.links_of_items(self.db, ids):
-            self._add(link.src_id, link.dst_id, link.rel)
+            if not (_is_other(link.src_id) or _is_other(link.dst_id)):  # its ends are items, whatever they say
+                self._add(link.src_id, link.dst_id, link.rel)
         cited = {one: [row.path for row in rows if row.path] for one, rows in citations.of_items(self.db, ids).items()}
         for item_id, paths in cited.items():
             for path in paths:

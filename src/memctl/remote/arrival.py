@@ -21,16 +21,19 @@ MOST_REMOVED, SHARE_REMOVED, FEW = 100, 0.1, 10
 _PERSON = ("person", "user", "human")
 
 
-def check_removals(db: Database, remote: Remote, touched: Iterable[KnownKey]) -> None:
-    """Raises RemovalsWait if the rows of these keys, as they are to become, take too much away at once."""
+def check_removals(db: Database, remote: Remote, touched: Iterable[KnownKey], before: int) -> None:
+    """Raises RemovalsWait if the rows of these keys, as they are to become, take too much away at once.
+
+    before  how many went in this exchange already
+    """
     rows = RemoteRows(db, remote)
     rows.load(touched)
     becomes = {rows.known[key].item_id: row for key, row in rows.all().items()}
     removed = [item for item in items.get_many(db, sorted(filter(None, becomes))) if (row := becomes[item.id]).purge
                or (row.fields.get("archived") and not item.archived)]  # fmt: skip
     total, _ = remotes.count_keys(db, remote.name)
-    if len(removed) > max(FEW, min(MOST_REMOVED, int(SHARE_REMOVED * total))):
-        raise RemovalsWait(count=len(removed), total=total, name=remote.name)
+    if removed and before + len(removed) > max(FEW, min(MOST_REMOVED, int(SHARE_REMOVED * total))):
+        raise RemovalsWait(count=before + len(removed), total=total, name=remote.name)
 
 
 class Arrival:

@@ -39,6 +39,8 @@ if TYPE_CHECKING:
 _ROUNDS, _TRIES = 3, 6
 #: Statements that are written in one transaction.
 _PORTION = 250
+#: Bytes of what others wrote, inflated, that are taken at once: how much it is decides nothing about this machine.
+_MOST_NEWS = segments.MOST_INFLATED
 #: What in a state may take an item away.
 _REMOVE = "life", "gone"
 
@@ -97,14 +99,15 @@ class RemoteExchange:
         dry_run  only find out what would leave and come
         """
         try:
-            for tried in range(_TRIES):
+            tried, more = 0, True
+            while more:
                 try:
-                    self._exchange(accept=accept, dry_run=dry_run)
-                    break
+                    more = self._exchange(accept=accept, dry_run=dry_run)
                 except LostRace:
-                    if tried + 1 == _TRIES:
+                    tried += 1
+                    if tried == _TRIES:
                         raise
-                    ids.pause(0.02 * 2**tried, 0.1 * 2**tried)
+                    ids.pause(0.01 * 2**tried, 0.05 * 2**tried)
         except OSError as exc:
             reason = exc.strerror or str(exc)
             if not dry_run:
@@ -113,7 +116,9 @@ class RemoteExchange:
             raise RemoteUnreachable(name=self.name, reason=reason) from exc
         return self.done
 
-    def _exchange(self, *, accept: bool, dry_run: bool) -> None:
+    def _exchange(self, *, accept: bool, dry_run: bool) -> bool:
+        """Whether others have said more than is read at once."""
+        self.judge = ItemPolicy(self.policy)  # it keeps the texts in which it has found nothing
         before = remotes.get_logs(self.db, self.name)
         own = {log: one._replace(hash="") for log, one in before.items() if log[1] == self.remote.replica}
         listing = self.carrier.listing(sorted(set(self.remote.scopes.values())), before | own)
@@ -128,7 +133,7 @@ class RemoteExchange:
                     self._tell_leaving()
                     raise _DryRun
         except _DryRun:
-            return
+            return False
         self._purge()
         for _ in range(_ROUNDS):
             if not self._send(listing):
@@ -136,6 +141,7 @@ class RemoteExchange:
         with self.db.atomic():
             now = self._load()._replace(exchanged_at=ids.timestamp(), problem="")
             remotes.save_remote(self.db, now)
+        return news.is_full
 
     # --- transactions ---------------------------------------------------------------------------------------------
 
@@ -156,7 +162,8 @@ class RemoteExchange:
         if not accept:
             known = remotes.get_keys(self.db, self.name, {one[2] for one in news.records})
             may_remove = [one for one in news.records if one[2] in known or not one[3].keys().isdisjoint(_REMOVE)]
-            check_removals(self.db, self.remote, self._joined(may_remove, known).values())
+            gone = self.done.archived + self.done.purged
+            check_removals(self.db, self.remote, self._joined(may_remove, known).values(), gone)
         for some in news.portions():
             with self.db.atomic():
                 before_it, version = version, remotes.version_of(self.db)
@@ -380,13 +387,18 @@ class _News:
         self.records: Records = []
         self.logs: dict[tuple[str, str], KnownLog] = {}
         self.problems: dict[str, str] = {}
-        self.clock = self.count = self.refused = 0
+        self.clock = self.count = self.refused = self._size = 0
         self._latest = int(ids.now_seconds() * 1_000_000) + segments.MOST_AHEAD
 
+    @property
+    def is_full(self) -> bool:
+        """Whether as much was read as is taken at once."""
+        return self._size >= _MOST_NEWS
+
     def read(self) -> None:
-        """Read all logs but our own."""
+        """Read all logs but our own, until it is full."""
         for (scope, replica), names in sorted(self._listing.items()):
-            if replica != self._own:
+            if replica != self._own and not self.is_full:
                 self._read_log(scope, replica, names)
 
     def _read_log(self, scope: str, replica: str, names: "list[segments.SegmentName]") -> None:
@@ -407,6 +419,8 @@ class _News:
                 who = "" if self._judge.refuses(segment.who) else segment.who
                 log = log._replace(last=name.last, hash=name.hash, who=who, read_at=ids.timestamp(),
                                    records=log.records + len(segment.records))  # fmt: skip
+                if self.is_full:
+                    break
         except segments.SegmentProblem as exc:
             problem = str(exc)
         if problem:
@@ -421,6 +435,7 @@ class _News:
             raise segments.SegmentProblem(f"segment {number} is from the future, by more than a day: it waits")
         self.clock = max(self.clock, clock)
         self.count += len(segment.records)
+        self._size += segment.size
         for key, state in segment.records:
             if self._judge.has_secret(*merge.words_of(state)):
                 self.refused += 1

@@ -22,7 +22,7 @@ class RemoteUnreachable(MemctlError):
 
 
 class RemovalsWait(MemctlError):
-    """others have taken away {count} of {total} items at {name}; nothing was changed here"""
+    """others have taken away {count} of {total} items at {name}: what is not taken over yet waits"""
 
     hint = "memctl remote log {name} says who; memctl remote sync {name} --yes takes it over"
 

@@ -37,6 +37,8 @@ _RULE = re.compile(r"[a-z0-9][a-z0-9_.:-]{0,79}", re.ASCII)
 _TIME = re.compile(r"[0-9TtZz:.+ -]{1,40}", re.ASCII)
 #: Characters of a word, and of the name of who writes a log.
 _WORD, _AUTHOR = 2000, 80
+#: Bytes of segments that are held while it is found out who has signed them.
+_AT_ONCE = 16 << 20
 #: What is not sealed.
 OPEN = RemoteSeal()
 
@@ -57,7 +59,8 @@ class SegmentName(NamedTuple):
 
 
 class Segment(NamedTuple):
-    """A segment that was read: who wrote it, as he calls himself, its records, and how many of them are none.
+    """A segment that was read: who wrote it, as he calls himself, its records, how many of them are none, and the bytes
+    of it all when it is inflated.
 
     Where only the segments of some are read, `who` is the one who signed it.
     """
@@ -65,6 +68,7 @@ class Segment(NamedTuple):
     who: str
     records: list[tuple[str, merge.State]]
     broken: int
+    size: int
 
 
 def parse_name(text: str) -> SegmentName | None:
@@ -186,30 +190,36 @@ def _links(names: Iterable[SegmentName], log: "KnownLog", read: "Callable[[Segme
 
 
 def _signed(links: Iterator[_Link], who: str, seal: RemoteSeal) -> Iterator[_Link]:
-    """These, up to the last that is signed by the one who signed the first: it vouches for all before it.
+    """These, up to the last that is signed by the one who signed the first: it vouches for those before it.
 
-    Raises SegmentProblem for what follows. Where it ends is found by halves: thousands that a stranger appends cost a
-    few calls of ssh-keygen.
+    Raises SegmentProblem for what follows. They are read a portion at a time, and where it ends is found by halves:
+    thousands that a stranger appends cost one portion and a few calls of ssh-keygen.
     """
-    found, problem = list[_Link](), None
-    try:
-        found.extend(links)
-    except SegmentProblem as exc:
-        problem = exc
-    good = len(found)
-    if found and not (who and _signer(found[-1], seal, who)):
-        first = _signer(found[0], seal)
-        if who not in ("", clean.one_line(first, _AUTHOR)):
-            raise SegmentProblem(f"segment {found[0].name.last} is signed by {first}, and not by {who} as those before")
-        who = first
-        if good > 1 and not _signer(found[-1], seal, who):
-            good = bisect_left(found, 1, key=lambda one: not _signer(one, seal, who))
-    yield from (one._replace(signer=who) for one in found[:good])
-    if good < len(found):
-        other = _signer(found[good], seal)
-        raise SegmentProblem(f"segment {found[good].name.last} is signed by {other}, and not by {who} as those before")
-    if problem is not None:
-        raise problem
+    more = True
+    while more:
+        found, problem, size = list[_Link](), None, 0
+        try:
+            while size < _AT_ONCE and (one := next(links, None)):
+                found.append(one)
+                size += len(one.body)
+        except SegmentProblem as exc:
+            problem = exc
+        more = problem is None and size >= _AT_ONCE
+        good = len(found)
+        if found and not (who and _signer(found[-1], seal, who)):
+            first = _signer(found[0], seal)
+            if who not in ("", clean.one_line(first, _AUTHOR)):
+                number = found[0].name.last
+                raise SegmentProblem(f"segment {number} is signed by {first}, and not by {who} as those before")
+            who = first
+            if good > 1 and not _signer(found[-1], seal, who):
+                good = bisect_left(found, 1, key=lambda one: not _signer(one, seal, who))
+        yield from (one._replace(signer=who) for one in found[:good])
+        if good < len(found):
+            number, other = found[good].name.last, _signer(found[good], seal)
+            raise SegmentProblem(f"segment {number} is signed by {other}, and not by {who} as those before")
+        if problem is not None:
+            raise problem
 
 
 def _signer(one: _Link, seal: RemoteSeal, who: str = "") -> str:
@@ -223,7 +233,7 @@ def _signer(one: _Link, seal: RemoteSeal, who: str = "") -> str:
 
 
 def _segment(body: bytes, log: "KnownLog", number: int, signer: str) -> Segment:
-    data = _inflate(body)
+    data, size = _inflate(body)
     head = {"version": 1, "scope": log.scope, "replica": log.replica, "number": number}
     if any(data.get(key) != value for key, value in head.items()) or not isinstance(data.get("records"), list):
         raise SegmentProblem("is not of this log, or of a later version of memctl")
@@ -232,10 +242,10 @@ def _segment(body: bytes, log: "KnownLog", number: int, signer: str) -> Segment:
         raise SegmentProblem("has more records than a segment may have")
     records = [record for one in given if (record := checked(one)) is not None]
     who = (signer or str(data.get("who") or "")).encode("utf-8", "replace").decode()
-    return Segment(clean.one_line(who, _AUTHOR), records, len(given) - len(records) - given.count(["", {}]))
+    return Segment(clean.one_line(who, _AUTHOR), records, len(given) - len(records) - given.count(["", {}]), size)
 
 
-def _inflate(body: bytes) -> dict[str, Any]:
+def _inflate(body: bytes) -> tuple[dict[str, Any], int]:
     try:
         engine = zlib.decompressobj()
         text = engine.decompress(body, MOST_INFLATED)
@@ -244,7 +254,7 @@ def _inflate(body: bytes) -> dict[str, Any]:
         raise SegmentProblem("cannot be read") from exc
     if not isinstance(data, dict):
         raise SegmentProblem("cannot be read, or inflates to more than a segment may")
-    return data
+    return data, len(text)
 
 
 def _hash(before: str, body: bytes) -> str:
@@ -361,7 +371,7 @@ _PARTS: dict[str, Any] = {
 def records_of(body: bytes) -> list[tuple[str, merge.State]]:
     """The records of a segment whose place in its log does not matter; none of one that cannot be read."""
     try:
-        given = _inflate(body).get("records") if len(body) <= MOST_BYTES else None
+        given = _inflate(body)[0].get("records") if len(body) <= MOST_BYTES else None
     except SegmentProblem:
         return []
     return [record for one in given if (record := checked(one)) is not None] if isinstance(given, list) else []

@@ -64,11 +64,6 @@ def list_conflicts(db: Database, filters: Filters, *, decided: bool = False, lim
     return [Conflict(*row) for row in found]
 
 
-def count_open(db: Database, filters: Filters) -> int:
-    """How many conflicts between items that pass the filters are open."""
-    return len(list_conflicts(db, filters))
-
-
 def conflicts_of(db: Database, item_ids: Iterable[str], filters: Filters) -> list[Conflict]:
     """The open conflicts that any of these items is in, with an item that passes the filters, in order of their ids."""
     if "memory_conflicts" not in db.tables:

@@ -11,6 +11,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from memctl import ids
 from memctl.annotations import Any, NamedTuple
+from memctl.errors import MemctlError
 from memctl.store.connect import DIRTY_TRIGGERS
 from memctl.store.database import Database
 
@@ -114,6 +115,13 @@ class Remote(NamedTuple):
     exchanged_at: str = ""
     problem: str = ""
     options: dict[str, str] = {}  # noqa: RUF012 - never changed
+
+
+class RemoteStateDamaged(MemctlError):
+    """what this store knows of statement {key} at a remote is damaged, or from a later memctl"""
+
+    exit_code = 2
+    hint = "memctl remote remove NAME and remote add NAME URL begin anew: all statements stay, here and there"
 
 
 class KnownKey(NamedTuple):
@@ -278,9 +286,12 @@ _KEY = "SELECT key, scope, item_id, state, wrote, unsent FROM memctl_remote_keys
 
 def _to_key(row: tuple[Any, ...]) -> KnownKey:
     key, scope, item_id, state, wrote, unsent = row
-    if not isinstance(state, str):  # as it stands in stores of before
-        state = zlib.decompressobj(zdict=_ZDICT).decompress(state)
-    return KnownKey(key, scope, item_id, json.loads(state), json.loads(wrote), bool(unsent))
+    try:
+        if not isinstance(state, str):  # as it stands in stores of before
+            state = zlib.decompressobj(zdict=_ZDICT).decompress(state)
+        return KnownKey(key, scope, item_id, json.loads(state), json.loads(wrote), bool(unsent))
+    except (zlib.error, ValueError) as exc:
+        raise RemoteStateDamaged(key=key) from exc
 
 
 def get_keys(db: Database, remote: str, keys: Iterable[str]) -> dict[str, KnownKey]:

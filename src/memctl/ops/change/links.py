@@ -108,13 +108,14 @@ def link_rows(ctx: Context, item: MemoryItem) -> list[dict[str, Any]]:
 
     found = attributes.links_of(ctx.db, item.id)
     ends = [(one, one.dst_id if one.src_id == item.id else one.src_id) for one in found]
-    shown = shown_items(ctx, stored.get_many(ctx.db, dict.fromkeys(end for _, end in ends)), "links")
+    others = stored.get_many(ctx.db, dict.fromkeys(end for _, end in ends))
+    there, shown = {one.id for one in others}, shown_items(ctx, others, "links")
     return [
         {
             "relation": one.rel, "direction": "out" if one.src_id == item.id else "in", "id": end,
             "title": shown[end].title if end in shown else "", "created_at": one.created_at,
         }
-        for one, end in ends
+        for one, end in ends if end in there
     ]  # fmt: skip
 
 

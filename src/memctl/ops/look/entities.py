@@ -59,6 +59,11 @@ def entities(
     order = sorted(found, key=lambda one: (-found[one].count, one))
     newest = items.get_many(ctx.db, dict.fromkeys(i for one in order[:limit] for i in found[one].newest))
     free = delivery.items_for_models(ctx, newest, "entities")
+    changed = {item.id for item in newest if free.get(item.id, item) is not item}  # shown without a secret
+    things, given = NamedThings(), {i: {("name", one[:NAME_CHARS]) for one in free[i].entities} for i in changed}
+    still = {i: given[i].union(things.of(f"{free[i].title}\n{free[i].content}")) for i in changed}
+    for one in order[:limit]:
+        found[one].newest = [i for i in found[one].newest if i not in still or one in still[i]]
     shown = [row for one in order[:limit] if (row := found[one].as_dict(one, free))["items"]]
     if not found:
         ctx.note(f"[entities] None.{passages_hint(ctx, filters)}")

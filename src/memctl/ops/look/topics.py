@@ -50,14 +50,20 @@ def topics(
     filters = said_where(ctx, read_filters(ctx, request, "topics", injectable=True), source, passages=passages)
     found, count, alone = find_topics(overview.iterate_words(ctx.db, filters, _LOOKED_AT))
     shown = found[:limit]
-    newest = items.get_many(ctx.db, [item_id for topic in shown for item_id in topic.newest])
-    free = delivery.items_for_models(ctx, newest, "topics")
+    told = [i for topic in shown for some in (topic.newest, *topic.told) for i in some]
+    named = items.get_many(ctx.db, dict.fromkeys(told))
+    free = delivery.items_for_models(ctx, named, "topics")
+    unchanged = {item.id for item in named if free.get(item.id) is item}
     rows: list[dict[str, Any]] = [
         {
-            "topic": ", ".join(topic.words), "words": list(topic.words), "count": topic.size, "latest": topic.latest,
+            "topic": ", ".join(words), "words": words, "count": topic.size, "latest": topic.latest,
             "items": [{"id": i, "title": free[i].title} for i in topic.newest if i in free],
         }
         for topic in shown
+        if (words := [
+            word for word, some in zip(topic.words, topic.told, strict=True)
+            if any(i in unchanged or word in f"{free[i].title}\n{free[i].content}".lower() for i in some if i in free)
+        ])
     ]  # fmt: skip
     if not found:
         why = "no word is shared by some items, and not by nearly all."

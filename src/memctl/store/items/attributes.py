@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from memctl import ids
 from memctl.annotations import NamedTuple
+from memctl.names import LINK_RELATIONS
 from memctl.store.database import MANY, Database
 from memctl.store.filters import Filters
 from memctl.store.items import events, items
@@ -79,21 +80,28 @@ def has_conflicts(db: Database) -> bool:
 def links_of(db: Database, item_id: str) -> list[MemoryLink]:
     """The links an item is either end of."""
     found = db.rows(
-        "SELECT src_id, dst_id, rel, created_at FROM memory_links WHERE src_id = ? OR dst_id = ? "
-        "ORDER BY created_at, src_id, dst_id, rel",
+        f"SELECT {_LINK} FROM memory_links WHERE src_id = ? OR dst_id = ? ORDER BY created_at, src_id, dst_id, rel",
         (item_id, item_id),
     )
-    return [MemoryLink(*row) for row in found]
+    return [_link(*row) for row in found]
 
 
 def links_of_items(db: Database, item_ids: Iterable[str]) -> list[MemoryLink]:
     """The links that any of these items is either end of, each once, in the order of their ends."""
     wanted = set(item_ids)
-    sql = "SELECT src_id, dst_id, rel, created_at FROM memory_links"
+    sql = f"SELECT {_LINK} FROM memory_links"
     if len(wanted) > MANY:
-        return [MemoryLink(*row) for row in sorted(db.rows(sql)) if row[0] in wanted or row[1] in wanted]
+        return [_link(*row) for row in sorted(db.rows(sql)) if row[0] in wanted or row[1] in wanted]
     sql += " WHERE src_id IN (?*) OR dst_id IN (?*)"
-    return [MemoryLink(*row) for row in sorted(set(db.rows(sql, keys=sorted(wanted))))]
+    return [_link(*row) for row in sorted(set(db.rows(sql, keys=sorted(wanted))))]
+
+
+_LINK = "CAST(src_id AS TEXT), CAST(dst_id AS TEXT), rel, coalesce(CAST(created_at AS TEXT), '')"
+
+
+def _link(src_id: str, dst_id: str, rel: object, created_at: str) -> MemoryLink:
+    """A link in the words of memctl: what another program wrote for a relation may be any text."""
+    return MemoryLink(src_id, dst_id, str(rel) if rel in LINK_RELATIONS else "related_to", created_at)
 
 
 def superseded_by_each(db: Database, item_ids: Sequence[str]) -> dict[str, list[tuple[str, str]]]:
