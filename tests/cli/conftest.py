@@ -33,7 +33,7 @@ def command(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
     """Makes a function a command, for example `command(f, access=READ)`."""
 
     def add(fn: Callable[..., Any], access: Access = NONE, name: str = "made") -> None:
-        module = ModuleType(f"made_up.{name}")
+        module = ModuleType(f"made_up_{name}")
         op = operation(access=access, name=name)(fn)
         setattr(module, name, op)
 
