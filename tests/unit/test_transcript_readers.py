@@ -259,6 +259,18 @@ def test_of_a_damaged_document_the_other_messages_are_kept(name: str, indent: in
     assert left(whole.decode().encode("utf-16")) == prompts
 
 
+@pytest.mark.parametrize("name", ["cline.json", "opencode.json"])
+@pytest.mark.parametrize("before", [
+    '{"type": "user", "message": null}\n', '{"type": "user", "mess\n', '{"log": "begins"}\n{"log": 2}\n', "[1, 2]\n",
+    '[{"a": 1}]\n', "{\n", '{"a": 1}\n' * 15,
+])  # fmt: skip
+def test_a_document_below_other_json_is_read(before: str, name: str) -> None:
+    whole = json.dumps(json.loads((SAMPLES / name).read_bytes()), indent=1)
+    alone = said(list(transcript.of_bytes(whole.encode()).turns()))
+    assert alone
+    assert said(list(transcript.of_bytes((before + whole).encode()).turns())) == alone
+
+
 @pytest.mark.parametrize("text", ['[{"a":' * 100_000, '[{"a":0 ' + ',{"a":"' * 100_000, '{"a":{' * 100_000,
     '{"messages": [' * 50_000, "log\n{\n" * 100_000])  # fmt: skip
 def test_a_hostile_document_is_read_in_short_time(text: str) -> None:

@@ -7,8 +7,9 @@ know are passed over, because clients add some every week. None trusts a record 
 
 import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import suppress
+from itertools import islice
 
 from memctl.annotations import Any
 from memctl.capture.turns import Talk, shell_line, texts
@@ -20,8 +21,9 @@ TalkOf = Callable[[object], Talk]
 #: How an object begins, and a document; where the messages of one begin.
 _BEGINS, _DOCUMENT = re.compile(r'(\s*)\{\s*"[^"]{1,80}"\s*:'), re.compile(r'^(?:\{\s*"|\[\s*\{)', re.MULTILINE)
 _SAID = re.compile(r'"(?:messages|turns|chat|history)"\s*:\s*\[')
-#: Damaged messages of one list after which no more is looked for; characters in which a document begins.
-_MOST_DAMAGED, _MOST_BEFORE = 100, 1 << 16
+#: Damaged messages of one list after which no more is looked for; characters in which a document begins, and how many
+#: of its beginnings are tried.
+_MOST_DAMAGED, _MOST_BEFORE, _MOST_TRIED = 100, 1 << 16, 20
 _EXIT = re.compile(r"exit(?:ed with)? code:? (\d{1,9})", re.IGNORECASE)
 
 
@@ -306,10 +308,10 @@ def _elements(text: str, at: int) -> tuple[list[Any], int]:
     return found, at + 1 if text[at : at + 1] == "]" else len(text)
 
 
-def late(text: str, talk_of: TalkOf) -> str:
-    """Tell a document of JSON that begins below lines of something else; the name of its form, "" for none."""
-    begun = None if text.lstrip()[:1] == "{" else _DOCUMENT.search(text, 1, _MOST_BEFORE)
-    return document(loaded(text[begun.start() :])[0], talk_of) if begun else ""
+def late(text: str, talk_of: TalkOf) -> Iterator[str]:
+    """Tell each text below lines of something else that may be a document of JSON; the names of their forms."""
+    for begun in islice(_DOCUMENT.finditer(text, 1, _MOST_BEFORE), _MOST_TRIED):
+        yield document(loaded(text[begun.start() :])[0], talk_of)
 
 
 def document(value: Any, talk_of: TalkOf) -> str:

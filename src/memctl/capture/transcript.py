@@ -65,7 +65,7 @@ class Transcript:
     def turns(self) -> Iterator[Turn]:
         """The turns as they end; those of one conversation are in their order. No content makes it raise."""
         with self._data:
-            if self._data.read(2) in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE):  # as some shells write what is printed
+            if _is_utf_16(self._data.read(io.DEFAULT_BUFFER_SIZE)):
                 self._data.seek(0)
                 text = self._data.read(MOST_OF_DOCUMENT).decode("utf-16", "replace")
                 self._data = io.BytesIO(text.encode("utf-8", "replace"))
@@ -116,9 +116,16 @@ class Transcript:
             self.form = forms.aider(text, self._talk)
         else:
             self.form = forms.spoken(text, self._talk)
-        if not self._talks and (form := forms.late(text, self._talk)):
-            self.form, self.bad = form, self.bad or 1
+        if self._is_empty():
+            for form in forms.late(text, self._talk):
+                if not self._is_empty():
+                    self.form, self.bad = form, self.bad or 1
+                    break
+                self._talks.clear()
         yield from self._rest()
+
+    def _is_empty(self) -> bool:
+        return all(talk.is_empty for talk in self._talks.values())
 
     def _rest(self) -> Iterator[Turn]:
         for talk in self._talks.values():
@@ -174,6 +181,12 @@ def open_transcript(path: str, *, form: str = "", cwd: str = "", start: int = 0)
 def of_bytes(data: bytes, *, form: str = "", session: str = "", cwd: str = "") -> Transcript:
     """A transcript that is here already, as from a pipe."""
     return Transcript(io.BytesIO(data), form=form, session=session, cwd=cwd)
+
+
+def _is_utf_16(begins: bytes) -> bool:
+    """Whether this begins text as some shells write what is printed: by its mark, and a quarter of ASCII."""
+    high = {codecs.BOM_UTF16_LE: begins[3::2], codecs.BOM_UTF16_BE: begins[2::2]}.get(begins[:2], b"")
+    return 0 < len(high) <= 4 * high.count(0)
 
 
 def _object(line: bytes) -> forms.Record | None:

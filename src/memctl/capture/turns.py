@@ -88,6 +88,11 @@ class Talk:
         self._runs: dict[str, Command] = {}
         self._fetched: dict[str, None] = {}
 
+    @property
+    def is_empty(self) -> bool:
+        """Whether nobody has said anything yet."""
+        return self._open is None and not self._done
+
     def set(self, **known: object) -> None:
         """Note the session, cwd, branch or model where there is one."""
         for name, value in known.items():
