@@ -371,7 +371,7 @@ def test_switching_back_and_forth_does_not_grow_the_store(docs: Path, kind: str)
         return items, links
 
     sizes = set()
-    for _ in range(5):
+    for _ in range(10):
         there()
         sync("docs")
         if kind != "moves":

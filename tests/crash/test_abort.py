@@ -244,7 +244,7 @@ ONLY_AT_EVERY = {
 
 @pytest.mark.parametrize("name", [name for name in JOBS if name not in ONLY_AT_EVERY])
 def test_killed_at_some_statements(tmp_path: Path, name: str) -> None:
-    report = run_sweep(tmp_path, name, most=10)
+    report = run_sweep(tmp_path, name, most=16)
     assert report["wrong"] == {}
     assert report["statements"] > 2
     assert report["changed"] or name in ("show", "backup", "vacuum", "conflicts")
