@@ -257,7 +257,7 @@ to_tier|string|the tier now
 tokenizer_changed|boolean|whether the tokenizer is another one
 tokens|integer|tokens of the block
 tokens_used|integer|tokens of the text
-told_items|integer|items that conversations were told unasked
+told_items|integer|items that conversations were told, by hooks or because a model fetched them
 told_tokens|integer|tokens that telling them took, about
 tools|integer|tools that the server offers
 top_largest|array|the largest files
