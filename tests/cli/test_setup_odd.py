@@ -8,14 +8,14 @@ from pathlib import Path
 
 import pytest
 
-from memctl.clients import handshake
+from memctl.clients import examine
 from support import golden, ok, run, spawn
 
 
 @pytest.fixture(autouse=True)
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     answer = {"ok": True, "version": "1", "tools": ["memory_recall"]}
-    monkeypatch.setattr(handshake, "shake_hands", lambda _argv: answer)
+    monkeypatch.setattr(examine, "shake_hands", lambda _argv: answer)
 
 
 @pytest.mark.parametrize("everyone", [True, False])
@@ -193,7 +193,7 @@ def test_a_refused_client_stops_no_other() -> None:
 
 
 def test_of_refused_clients_alone_no_server_is_started(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(handshake, "shake_hands", lambda _argv: pytest.fail("it was started"))
+    monkeypatch.setattr(examine, "shake_hands", lambda _argv: pytest.fail("it was started"))
     for name in ("gemini", "qwen"):
         (Path.home() / f".{name}").mkdir()
         (Path.home() / f".{name}" / "settings.json").write_text("[]")
