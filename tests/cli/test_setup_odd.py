@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from memctl import process
 from memctl.clients import examine
 from support import golden, ok, run, spawn
 
@@ -218,7 +219,7 @@ def test_what_setup_and_teardown_tell_programs(monkeypatch: pytest.MonkeyPatch) 
     (Path.home() / ".claude.json").write_text('{"theme": "dark"}')
 
     def told(*argv: str) -> str:
-        words = {str(Path.home()): "<home>", os.path.dirname(handshake.own_command()[0]): "<bin>"}
+        words = {str(Path.home()): "<home>", os.path.dirname(process.own_command()[0]): "<bin>"}
         text = run(*argv, "--json").text
         for word, shown in words.items():
             text = text.replace(word, shown)
