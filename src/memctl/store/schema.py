@@ -435,7 +435,7 @@ _NOTE_RENUMBERED = f"""UPDATE memory_fts_state SET sound = 0
 # and Hebrew end a word. So the index also holds, behind the content, the characters of the former two by two, and a
 # text of the latter once more without points; what stands in the title counts twice there, as it does elsewhere. This
 # is plain SQL, which every program that writes can run. It takes a text apart in blocks, because substr() counts from
-# the beginning. An ASCII text costs a comparison of lengths, others a look at whether any character is between the ends.
+# the beginning. An ASCII text costs a comparison of lengths, most others a look for a character between the ends.
 _BLOCK = 64
 _NUMBERS = "json_each('[0' || replace(hex(zeroblob({})), '00', ',0') || ']')"
 
