@@ -158,7 +158,7 @@ class Synced(Result):
     runs: "dict[str, IngestOutcome]"
     single: bool
     report: bool
-    refused: errors.TooManyGone | None = None
+    refused: "errors.TooManyGone | None" = None  # as text: else each start would make the classes of all errors
 
     def settle(self) -> None:
         """Raise what a tool was refused in one of several folders, after the counts of the others were said."""
