@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 from memctl.config import InspectConfig
 from memctl.context import open_context
-from memctl.folders.mounted import root_of
+from memctl.folders import root_of
 from memctl.ingest.inspect import report
 from memctl.mount import Path, check_folder
 from memctl.operation import READ

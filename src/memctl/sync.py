@@ -6,9 +6,9 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+from memctl import folders
 from memctl.context import Context, open_context
 from memctl.extract import suffix_of
-from memctl.folders import mounted
 from memctl.ingest.sources import walk
 from memctl.mount import Path, check_folder
 from memctl.names import DEFAULT_SCOPE
@@ -86,7 +86,7 @@ def sync_mount(
     with _store(db_path, quiet) as ctx:
         ctx.allow(CREATE)
         ignore = None if ignore_patterns is None else list(ignore_patterns)
-        mount = mounted.register(ctx, folder, ignore=ignore, lang=lang_hint, chunk_tokens=max_tokens, command="sync")
+        mount = folders.register(ctx, folder, ignore=ignore, lang=lang_hint, chunk_tokens=max_tokens, command="sync")
         return _sync(ctx, mount, delta, scope)
 
 
@@ -97,11 +97,11 @@ def sync_all(
     with _store(db_path, quiet) as ctx:
         ctx.allow(WRITE)
         found = {}
-        for mount in mounted.all_mounts(ctx):
+        for mount in folders.all_mounts(ctx):
             if not os.path.isdir(mount["path"]):
                 ctx.note(f"[sync] Mount path missing, skipping: {mount['path']}")
                 continue
-            current = mounted.register(ctx, mount["path"], chunk_tokens=max_tokens, command="sync")
+            current = folders.register(ctx, mount["path"], chunk_tokens=max_tokens, command="sync")
             found[mount["path"]] = _sync(ctx, current, delta)
         return found
 
@@ -120,5 +120,5 @@ def _tell(line: str) -> None:
 
 
 def _sync(ctx: Context, mount: dict[str, Any], delta: bool, scope: str | None = None) -> SyncResult:
-    done = mounted.sync_mount(ctx, mount, full=not delta, scope=scope)
+    done = folders.sync_mount(ctx, mount, full=not delta, scope=scope)
     return SyncResult(mount["path"], done.files, done.new, done.changed, done.unchanged, len(done.item_ids))

@@ -12,8 +12,8 @@ import pytest
 
 import folders
 from folders import changes, check, sync, write
+from memctl import folders as mounted_folders
 from memctl import ids
-from memctl.folders import mounted as mounted_folders
 from support import ok, run
 
 

@@ -9,8 +9,7 @@ from typing import Any
 
 import pytest
 
-from memctl import MemoryStore, paths
-from memctl.folders import mounted
+from memctl import MemoryStore, folders, paths
 from memctl.ingest import prepare, sources
 from memctl.ingest.run import IngestRun
 from memctl.mcp.guard import ServerGuard
@@ -39,9 +38,9 @@ def flip(folder: str, diary: Path) -> None:
 #: Whatever is called between a check and a use: the flip happens right before it, or right after it.
 HOOKS: list[tuple[Any, str, str]] = [
     (ServerGuard, "check_arguments", "after"),
-    (mounted, "canonical_folder", "before"),
-    (mounted, "canonical_folder", "after"),
-    (mounted, "sync_mount", "before"),
+    (folders, "canonical_folder", "before"),
+    (folders, "canonical_folder", "after"),
+    (folders, "sync_mount", "before"),
     (sources, "list_folder", "before"),
     (IngestRun, "_prepared", "before"),
     (prepare, "read_file", "before"),

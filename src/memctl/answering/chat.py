@@ -27,7 +27,7 @@ from memctl.types import MemoryProvenance
 from memctl.writing import StatementBatch, standing_words, standings_of, tell_outcomes
 
 if TYPE_CHECKING:
-    from memctl.folders.mounted import Visit
+    from memctl.folders import Visit
     from memctl.ingest.statements import StatementOutcome
 
 #: What sessions that were recorded here name as their client.

@@ -216,7 +216,7 @@ def read_filters(ctx: Context, request: ReadRequest, command: str, *, injectable
         raise errors.TimesCrossed(since=request.since, until=request.until)
     below = request.below
     if request.mount is not None:
-        from memctl.folders.mounted import mount_named
+        from memctl.folders import mount_named
 
         below = os.path.join(mount_named(ctx, request.mount, command)["path"], "")
     return Filters(

@@ -221,7 +221,7 @@ def scan(
 def _scan_files(ctx: Context, paths: list[str], *, strict: bool) -> PlainResult:
     from contextlib import closing
 
-    from memctl.folders.documents import limits, store_files
+    from memctl.folders import limits, store_files
     from memctl.ingest.judge_files import Scanner
     from memctl.ingest.sources import resolve
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from memctl.annotations import TYPE_CHECKING, Annotated, Any, Literal
 from memctl.context import Context
-from memctl.folders.mounted import (
+from memctl.folders import (
     Visit,
     VisitOptions,
     bring_in,

@@ -14,7 +14,7 @@ from memctl.text.clean import bar, one_line
 from memctl.text.tokens import CHARS_PER_TOKEN, estimate_tokens
 
 if TYPE_CHECKING:
-    from memctl.folders.mounted import Mount
+    from memctl.folders import Mount
     from memctl.store.documents.corpus import DocumentSum
     from memctl.types import MemoryItem
 

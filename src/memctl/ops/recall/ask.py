@@ -7,7 +7,7 @@ from memctl import errors
 from memctl.annotations import Annotated
 from memctl.answering.answer import GAP, Ground, GroundedAnswer, Model, ModelOptions, least_coverage
 from memctl.context import Context
-from memctl.folders.mounted import Visit, VisitOptions, brought_in, canonical_folder, structure, sync_state
+from memctl.folders import Visit, VisitOptions, brought_in, canonical_folder, structure, sync_state
 from memctl.llm.citations import REQUEST, Citation, check_citations
 from memctl.operation import CREATE, Arg, Fields, PlainResult, operation
 from memctl.parameters import Budget, ReadRequest

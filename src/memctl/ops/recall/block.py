@@ -111,7 +111,7 @@ def push(
     that pull finds what is worth keeping.
     """
     if source:
-        from memctl.folders.documents import ingest_sources, limits, register_corpus
+        from memctl.folders import ingest_sources, limits, register_corpus
         from memctl.ingest.prepare import Options
 
         if request.as_of is not None:

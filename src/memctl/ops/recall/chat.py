@@ -10,7 +10,7 @@ from memctl.annotations import Annotated, Any
 from memctl.answering.answer import Model, ModelOptions
 from memctl.answering.chat import ChatOptions, ChatRecorder, ChatTurn, Conversation, find_session
 from memctl.context import Context
-from memctl.folders.mounted import SyncMode, Visit, VisitOptions, bring_in, canonical_folder, mount_at
+from memctl.folders import SyncMode, Visit, VisitOptions, bring_in, canonical_folder, mount_at
 from memctl.ingest.statements import check_session_id
 from memctl.llm import terminal
 from memctl.names import DEFAULT_SCOPE
@@ -159,7 +159,7 @@ def chat(
 
 
 def _ingest(ctx: Context, sources: list[str], scope: str) -> None:
-    from memctl.folders.documents import ingest_sources, limits
+    from memctl.folders import ingest_sources, limits
     from memctl.ingest.prepare import Options
 
     if "-" in sources:

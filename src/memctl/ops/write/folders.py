@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from memctl import errors, ids
 from memctl.annotations import TYPE_CHECKING, Annotated, Any, Literal
 from memctl.context import Context
-from memctl.folders.documents import ingest_sources, limits, register_corpus
+from memctl.folders import ingest_sources, limits, register_corpus, report_changes
 from memctl.ingest.prepare import Options
 from memctl.operation import CREATE, READ, WRITE, Arg, Fields, PlainResult, Result, operation
 from memctl.parameters import Acting, WriteTarget
@@ -14,7 +14,7 @@ from memctl.paths import real_path
 from memctl.text.clean import one_line
 
 if TYPE_CHECKING:
-    from memctl.folders.mounted import Mount, MountSync
+    from memctl.folders import Mount, MountSync
     from memctl.ingest.plan import FileReport, IngestOutcome
 
 #: How much of a path or a reason is shown on a line, in characters.
@@ -100,7 +100,7 @@ def mount(
     if path is None:
         lacking = "path is required for register" if action == "register" else "mount needs a folder, list, or remove"
         raise errors.UsageError(lacking, command="mount")
-    from memctl.folders.mounted import canonical_folder, mount_at, register
+    from memctl.folders import canonical_folder, mount_at, register
 
     folder = canonical_folder(ctx, path, "mount")
     done = "Mounted" if mount_at(ctx, folder) is None else "Mounted already, options brought up to date"
@@ -134,7 +134,7 @@ def _list_mounts(ctx: Context, path: str | None) -> PlainResult:
 
 
 def _remove_mount(ctx: Context, key: str | None) -> PlainResult:
-    from memctl.folders.mounted import mount_named
+    from memctl.folders import mount_named
     from memctl.store.documents import mounts
     from memctl.store.items import events
 
@@ -262,7 +262,7 @@ def sync(
     opened; whether another one has changed is decided by its hash. Files that cannot be read are named, and the rest
     goes on.
     """
-    from memctl.folders.mounted import MountSync
+    from memctl.folders import MountSync
 
     if watch and (acting.dry_run or report):
         both = "--dry-run and --watch" if acting.dry_run else "--report and --watch"
@@ -296,7 +296,7 @@ def sync_text(result: Synced) -> Iterator[str]:
 
 def _sync_one(ctx: Context, mount: "Mount", result: Synced, *, full: bool, scope: str | None) -> None:
     """Sync a mount and note what came of it; what is refused for one of several does not stop the others."""
-    from memctl.folders.mounted import sync_mount
+    from memctl.folders import sync_mount
 
     try:
         done = sync_mount(ctx, mount, full=full, scope=scope, report=result.report, everywhere=not result.single)
@@ -313,7 +313,7 @@ def _sync_one(ctx: Context, mount: "Mount", result: Synced, *, full: bool, scope
 
 def _mounts_to_sync(ctx: Context, path: str | None, scope: str | None, chunk_tokens: int | None) -> "list[Mount]":
     """The mounts that are meant; a folder that is none becomes one, options that are given are kept."""
-    from memctl.folders.mounted import canonical_folder, follow_project, mount_at, register
+    from memctl.folders import canonical_folder, follow_project, mount_at, register
     from memctl.store.documents import mounts
 
     changes: dict[str, Any] = {"scope": scope, "chunk_tokens": chunk_tokens, "command": "sync"}
@@ -334,7 +334,7 @@ def _mounts_to_sync(ctx: Context, path: str | None, scope: str | None, chunk_tok
 
 def _known_mounts(ctx: Context) -> "list[Mount]":
     """All mounts but those of folders outside the project that nobody has mounted here, which are named."""
-    from memctl.folders.mounted import all_mounts
+    from memctl.folders import all_mounts
 
     found = all_mounts(ctx)
     if not found:
@@ -399,8 +399,6 @@ def _is_passed_over(ctx: Context, mount: "Mount") -> bool:
 
 
 def _say_done(ctx: Context, mount: "Mount", done: "IngestOutcome", *, would_be: bool = False) -> None:
-    from memctl.folders.documents import report_changes
-
     ctx.note(f"[sync] Scanned {done.files} files in {mount['path']}")
     counts = f"{done.new} new, {done.changed} changed, {done.unchanged} unchanged"
     if would_be:
@@ -415,7 +413,7 @@ def _preview_all(
     ctx: Context, path: str | None, result: Synced, *, full: bool, scope: str | None, chunk_tokens: int | None
 ) -> None:
     """Note what a sync would do."""
-    from memctl.folders.mounted import NO_OPTIONS, MountSync, canonical_folder, mount_at
+    from memctl.folders import NO_OPTIONS, MountSync, canonical_folder, mount_at
     from memctl.ingest.plan import preview
     from memctl.ingest.prepare import Preparer
 
@@ -456,7 +454,7 @@ def _follow(
 
     What is done is added to `runs`. A store that cannot be written to just now is tried again.
     """
-    from memctl.folders.mounted import sync_mount
+    from memctl.folders import sync_mount
     from memctl.ingest.plan import IngestOutcome
 
     ctx.note(f"[sync] Watching {len(followed)} folder(s); ^C stops")

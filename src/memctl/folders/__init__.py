@@ -1,1 +1,0 @@
-"""Folders and documents: registering, bringing in, and comparing them with the store."""
