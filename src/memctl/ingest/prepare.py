@@ -194,7 +194,7 @@ class Preparer:
             redacted = suspect is not None and suspect.is_redacted(piece.text)
             full_title = _full_title(title, heading)
             out.append(PreparedPassage(full_title, piece.text, ids.content_hash(piece.text), place, redacted, rules))
-        return out + self._cut_all_hidden(path, doc, title, len(out) - 1)
+        return out + self._cut_hidden(path, doc, title, len(out) - 1)
 
     def _cut_turns(self, path: str, doc: Document) -> list[PreparedPassage]:
         """The passages of a transcript: each turn is judged and cut by itself, titled with what the user asked last."""
@@ -225,43 +225,39 @@ class Preparer:
                 blotted = piece.redacted or (REDACTED in piece.content and REDACTED not in said)
                 title_ = _full_title(title, asked)
                 out.append(piece._replace(title=title_, place=place, redacted=blotted, quarantined=held))
-        return out + self._cut_all_hidden(path, doc, title, len(out) - 1)
+        return out + self._cut_hidden(path, doc, title, len(out) - 1)
 
-    def _cut_all_hidden(self, path: str, doc: Document, title: str, last: int) -> list[PreparedPassage]:
-        """The passages of all that the document hides, behind the `last` position of the others."""
+    def _cut_hidden(self, path: str, doc: Document, title: str, last: int) -> list[PreparedPassage]:
+        """The passages of all that the document hides, behind the `last` position of the others.
+
+        Each says so, and none follows on another. What addresses anybody is kept from models, whatever else policy
+        finds in it.
+        """
         by_place: dict[str, list[Hidden]] = {}
         for one in doc.hidden:
             by_place.setdefault(one.place, []).append(one)
         out: list[PreparedPassage] = []
         for where, some in by_place.items():  # of several texts at one place no line is said
+            from memctl.item_policy import JudgedDocument
+            from memctl.policy.checks_injection import HIDDEN_TEXT, addresses_anybody
+            from memctl.text.chunking import chunk
+
             hidden = some[0] if len(some) == 1 else Hidden("\n".join(one.text for one in some), where)
-            out += self._cut_hidden(hidden, path, title, (out[-1].place.position or 0) if out else max(0, last))
-        return out
-
-    def _cut_hidden(self, hidden: Hidden, path: str, title: str, last: int) -> list[PreparedPassage]:
-        """The passages of a text that the document hides: each says so, and none follows on another.
-
-        What addresses anybody is kept from models, whatever else policy finds in it.
-        """
-        from memctl.item_policy import JudgedDocument
-        from memctl.policy.checks_injection import HIDDEN_TEXT, addresses_anybody
-        from memctl.text.chunking import chunk
-
-        judged = JudgedDocument(self.policy, path, hidden.text) if self.policy else None
-        text = judged.text if judged else hidden.text
-        speaks = (HIDDEN_TEXT,) if judged and addresses_anybody(hidden.text) else ()
-        anchor = (judged.judge_label(hidden.anchor, is_part=False) if judged else hidden.anchor) or "hidden text"
-        target = min(TARGET_TOKENS, self.options.chunk_tokens)
-        out = []
-        for number, piece in enumerate(chunk(text, max_tokens=self.options.chunk_tokens, target_tokens=target), 1):
-            before = hidden.line - 1
-            start, end = (before + piece.start, before + piece.end) if hidden.line else (None, None)
-            place = SourcePosition(last + number * _APART, start, end, anchor)
-            redacted = judged is not None and judged.is_redacted(piece.text)
-            rules = judged.rules_holding(piece) if judged else ()
-            held_by = tuple(dict.fromkeys([*rules, *speaks]))
-            called = _full_title(title, "hidden text")
-            out.append(PreparedPassage(called, piece.text, ids.content_hash(piece.text), place, redacted, held_by))
+            judged = JudgedDocument(self.policy, path, hidden.text) if self.policy else None
+            speaks = (HIDDEN_TEXT,) if judged and addresses_anybody(hidden.text) else ()
+            anchor = (judged.judge_label(hidden.anchor, is_part=False) if judged else hidden.anchor) or "hidden text"
+            pieces = chunk(
+                judged.text if judged else hidden.text,
+                max_tokens=self.options.chunk_tokens, target_tokens=min(TARGET_TOKENS, self.options.chunk_tokens),
+            )  # fmt: skip
+            behind, before = (out[-1].place.position or 0) if out else max(0, last), hidden.line - 1
+            for number, piece in enumerate(pieces, 1):
+                start, end = (before + piece.start, before + piece.end) if hidden.line else (None, None)
+                place = SourcePosition(behind + number * _APART, start, end, anchor)
+                redacted = judged is not None and judged.is_redacted(piece.text)
+                held_by = tuple(dict.fromkeys([*(judged.rules_holding(piece) if judged else ()), *speaks]))
+                called, digest = _full_title(title, "hidden text"), ids.content_hash(piece.text)
+                out.append(PreparedPassage(called, piece.text, digest, place, redacted, held_by))
         return out
 
     def shown(self, path: str) -> str:
