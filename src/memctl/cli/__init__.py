@@ -51,24 +51,23 @@ def _dispatch(argv: list[str], console: Console) -> int:
         return _about([name], console, given)
     if name in ("", "help"):
         if rest[:1] == ["--man"]:
-            return _manual(rest[1:], console)
+            from memctl.cli import help as pages
+
+            if len(rest) > 2:
+                raise errors.UsageError("help --man takes one command", command="help")
+            console.text(pages.manual_page(load(rest[1])) if rest[1:] else pages.manual_overview(), verbatim=True)
+            return 0
         words = [word for word in rest if word not in ("-v", "--verbose")]
         given.verbose = given.verbose or len(words) < len(rest)
         _about(words, console, given)
         return 0 if name else 1
-    if name == "hooks" and "safety-guard" in rest:
-        return _run_guard(rest, given, console, argv)
-    return _run(name, rest, given, console, argv)
-
-
-def _run_guard(rest: Sequence[str], given: parser.Given, console: Console, argv: list[str]) -> int:
-    """The guard of a client's shell: whatever keeps it from judging a call stops the call."""
     try:
-        return _run("hooks", rest, given, console, argv)
-    except errors.GuardFailed:
-        raise
+        return _run(name, rest, given, console, argv)
     except errors.MemctlError as exc:
-        raise errors.GuardFailed(reason=exc.message) from exc
+        # Whatever keeps the guard of a client's shell from judging a call stops the call.
+        if name == "hooks" and "safety-guard" in rest and not isinstance(exc, errors.GuardFailed):
+            raise errors.GuardFailed(reason=exc.message) from exc
+        raise
 
 
 def _run(name: str, rest: Sequence[str], given: parser.Given, console: Console, argv: list[str]) -> int:
@@ -105,16 +104,6 @@ def _about(words: Sequence[str], console: Console, given: parser.Given) -> int:
         from memctl.ops.start.docs import find_topic
 
         console.page((find_topic(" ".join(words)) or load(name).summary).splitlines())
-    return 0
-
-
-def _manual(words: Sequence[str], console: Console) -> int:
-    """Print the manual page of a command, or of memctl, for man."""
-    from memctl.cli import help as pages
-
-    if len(words) > 1:
-        raise errors.UsageError("help --man takes one command", command="help")
-    console.text(pages.manual_page(load(words[0])) if words else pages.manual_overview(), verbatim=True)
     return 0
 
 

@@ -357,8 +357,8 @@ class Roots:
 
     def __init__(self, locate: Callable[[str], None]) -> None:
         self._locate, self._is_able = locate, False
-        self._said = threading.Event()  # the answer came, or nobody waits for it
-        self._said.set()
+        self.said = threading.Event()  # the answer came, or nobody waits for it
+        self.said.set()
 
     def hear(self, request: "Request", send: "Callable[[dict[str, Any]], None]") -> None:
         """See whether a message of the client says that it has roots, or now is the time to ask for them."""
@@ -366,7 +366,7 @@ class Roots:
             able = request.params.get("capabilities")
             self._is_able = isinstance(able, dict) and isinstance(able.get("roots"), dict)
         elif self._is_able and request.method in ("notifications/initialized", "notifications/roots/list_changed"):
-            self._said.clear()
+            self.said.clear()
             send({"jsonrpc": "2.0", "id": ROOTS_ID, "method": "roots/list"})
 
     def take(self, line: bytes) -> None:
@@ -383,16 +383,12 @@ class Roots:
             pass  # an error, or nothing that is known
         if folder is not None:
             self._locate(folder)
-        self._said.set()
+        self.said.set()
 
     def wait(self) -> None:
         """Wait until the client has said where it works, once and not for long."""
-        if not self._said.wait(ROOTS_SECONDS):
-            self._said.set()
-
-    def give_up(self) -> None:
-        """Nothing more comes from the client."""
-        self._said.set()
+        if not self.said.wait(ROOTS_SECONDS):
+            self.said.set()
 
 
 def _folder(uri: str) -> str:

@@ -62,7 +62,15 @@ def policy(
         return _explain(ctx, words)
     if not words:
         return _test_rules(ctx)
-    return _test_text(ctx, ctx.stdin_text() if words == ["-"] else " ".join(words), document=document)
+    text = ctx.stdin_text() if words == ["-"] else " ".join(words)
+    judged = ctx.policy.judge(text, document=document)
+    findings = [
+        {"kind": f.kind, "rule": f.rule, "action": f.action, "start": f.start, "end": f.end} for f in judged.findings
+    ]
+    lines: list[str] = [judged.action]
+    lines += [f"  {f.kind:<13}  {f.action:<10}  {f.rule} (characters {f.start} to {f.end})" for f in judged.findings]
+    data = {"status": "ok", "action": judged.action, "findings": findings, "text": ctx.policy.redact(text)}
+    return PlainResult(data, lines, 1 if findings else 0)
 
 
 class _RulesInForce:
@@ -138,17 +146,6 @@ def _test_rules(ctx: Context) -> PlainResult:
     lines.append(f"{len(live)} rules tried, {len(problems)} wrong")
     data = {"status": "failed" if problems else "ok", "rules": len(live), "problems": problems}
     return PlainResult(data, lines, 1 if problems else 0)
-
-
-def _test_text(ctx: Context, text: str, *, document: bool) -> PlainResult:
-    judged = ctx.policy.judge(text, document=document)
-    findings = [
-        {"kind": f.kind, "rule": f.rule, "action": f.action, "start": f.start, "end": f.end} for f in judged.findings
-    ]
-    lines: list[str] = [judged.action]
-    lines += [f"  {f.kind:<13}  {f.action:<10}  {f.rule} (characters {f.start} to {f.end})" for f in judged.findings]
-    data = {"status": "ok", "action": judged.action, "findings": findings, "text": ctx.policy.redact(text)}
-    return PlainResult(data, lines, 1 if findings else 0)
 
 
 # --- scan ---------------------------------------------------------------------------------------------------------

@@ -256,7 +256,9 @@ def log(
         titles = {item.id: one_line(item.title, _TITLE) for item in items.get_many(ctx.db, [key for key, _ in changed])}
         undoes = [names[number] for number in run.undoes if number in names]
         total = counts.get("made", 0) + counts.get("changed", 0)
-        rows.append(_as_dict(run) | {
+        rows.append({
+            "run": run.id, "command": run.command, "actor": run.actor, "name": run.name, "session": run.session,
+            "reason": run.reason, "started_at": run.started_at, "finished_at": run.finished_at,
             "undoes": undoes, "undone_by": run.undone_by, "changes": counts,
             "items": [{"id": key, "made": made, "title": titles.get(key)} for key, made in changed], "total": total,
             "truncated": total > len(changed),
@@ -269,13 +271,6 @@ def log(
     if not rows:
         ctx.note("[log] no runs")
     return PlainResult(data, lines)
-
-
-def _as_dict(run: "Run") -> dict[str, Any]:
-    return {
-        "run": run.id, "command": run.command, "actor": run.actor, "name": run.name, "session": run.session,
-        "reason": run.reason, "started_at": run.started_at, "finished_at": run.finished_at,
-    }  # fmt: skip
 
 
 def _log_lines(

@@ -139,20 +139,6 @@ def show_text(result: "ShownItem | ShownItems") -> Iterator[str]:
         yield from _lines(one)
 
 
-def _how_long(result: ShownItem) -> str | None:
-    """What `memctl retain` has said of an item; None when nothing."""
-    from memctl.store.items.attributes import retention_of
-
-    said = retention_of(result.ctx.db, [result.item.id]).get(result.item.id)
-    return said and ("kept for good" if said.kind == "keep" else f"fades by {said.rate:g} a day")
-
-
-def _how_useful(result: ShownItem) -> str | None:
-    """What came of telling it unasked; None where no conversation was told it."""
-    one = result.usefulness
-    return one and f"used in {one.used} of {_counted(one.told, 'conversation')} that were told it, ~{one.tokens} tokens"
-
-
 def _lines(result: ShownItem) -> Iterator[str]:
     item, place = result.item, result.place
     source = item.provenance
@@ -166,6 +152,16 @@ def _lines(result: ShownItem) -> Iterator[str]:
         "quarantined": " (quarantined by policy)", "raw": " (raw; memctl promote releases it)",
         "retracted": ", but retracted: never given to a model",
     }  # fmt: skip
+    from memctl.store.items.attributes import retention_of
+
+    said = retention_of(result.ctx.db, [result.item.id]).get(result.item.id)
+    kept = said and ("kept for good" if said.kind == "keep" else f"fades by {said.rate:g} a day")
+    told = result.usefulness
+    useful = (
+        f"used in {told.used} of {_counted(told.told, 'conversation')} that were told it, ~{told.tokens} tokens"
+        if told
+        else None
+    )
     fields = (
         ("ID", item.id),
         ("Tier", item.tier.upper()),
@@ -180,12 +176,12 @@ def _lines(result: ShownItem) -> Iterator[str]:
         ("Created", item.created_at),
         ("Updated", item.updated_at),
         ("Usage", str(item.usage_count)),
-        ("Useful", _how_useful(result)),
+        ("Useful", useful),
         ("Entities", ", ".join(item.entities) or None),
         ("Corpus", item.corpus_id or None),
         ("Superseded", item.superseded_by or None),
         ("Expires", item.expires_at or None),
-        ("Retention", _how_long(result)),
+        ("Retention", kept),
         ("Archived", "True" if item.archived else None),
         ("Source", named if source.source_id else None),
         ("Trust", result.stranger or None),
