@@ -405,21 +405,11 @@ def read_config(path: str | os.PathLike[str], *, named: bool = True) -> Loaded:
     config = MemoryConfig.from_dict(data)
     found = [(section, name) for section, keys in data.items() if isinstance(keys, dict) for name in keys]
     known = {(key.section, key.name) for key in KEYS}
-    unknown = []  # a line for each section and key that is none, with the one it may be meant for
-    for section in data:
-        if section not in SECTIONS:
-            guess = _nearest(section, list(SECTIONS))
-            unknown.append(f"unknown section {section}" + (f"; did you mean {guess}?" if guess else ""))
-    for section, name in found:
-        if section in SECTIONS and (section, name) not in known:
-            guess = _nearest(name, [name for home, name in known if home == section])
-            did_you_mean = f"; did you mean {section}.{guess}?" if guess else ""
-            unknown.append(f"unknown key {section}.{name}{did_you_mean}")
     broken = [f"{s}: expected an object" for s in data if s in SECTIONS and not isinstance(data[s], dict)]
     return Loaded(
         config,
         frozenset(f"{section}.{name}" for section, name in found if (section, name) in known),
-        tuple(unknown),
+        tuple(_unknown(data, known)),
         (*broken, *config.validate()),
         foreign=bool(data) and not any(section in SECTIONS or _nearest(section, list(SECTIONS)) for section in data),
     )
@@ -472,6 +462,23 @@ def parse_config(data: bytes, path: str, *, whole: bool = False) -> dict[str, An
     if not isinstance(found, dict):
         raise errors.ConfigUnreadable(path=path, reason="it must hold one JSON object")
     return found
+
+
+def _unknown(data: dict[str, Any], known: set[tuple[str, str]]) -> list[str]:
+    """A line for each section and key that is none, with the one it may be meant for."""
+    lines = []
+    for section, keys in data.items():
+        if section not in SECTIONS:
+            guess = _nearest(section, list(SECTIONS))
+            lines.append(f"unknown section {section}" + (f"; did you mean {guess}?" if guess else ""))
+        elif isinstance(keys, dict):
+            names = [name for home, name in known if home == section]
+            for name in keys:
+                if (section, name) not in known:
+                    guess = _nearest(name, names)
+                    did_you_mean = f"; did you mean {section}.{guess}?" if guess else ""
+                    lines.append(f"unknown key {section}.{name}{did_you_mean}")
+    return lines
 
 
 def _nearest(word: str, words: list[str]) -> str:
