@@ -250,8 +250,7 @@ def _has_remotes(pool: HandlePool) -> bool:
 
 def _exchange_once(pool: HandlePool, ctx: Context) -> str:
     """`memctl remote sync`, as a process; what it complained of."""
-    from memctl.clients.handshake import own_command
-    from memctl.process import running
+    from memctl.process import own_command, running
 
     said: list[str] = []
     config = ["--config", ctx.config_flag] if ctx.config_flag else []

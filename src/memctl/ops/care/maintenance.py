@@ -297,7 +297,7 @@ def salvage(
     lost item comes back as its newest readable revision has it. The damaged file is left as it is. What was lost is
     said on stderr, with the ids that are still named somewhere.
     """
-    from memctl.store import salvage as reading
+    from memctl.store import backup as reading
 
     path = _named_file(ctx, new)
     with ctx.at_work("salvage"):

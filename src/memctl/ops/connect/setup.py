@@ -14,6 +14,7 @@ from memctl.clients.wiring import Wiring
 from memctl.context import Context
 from memctl.operation import NONE, WRITE, Arg, PlainResult, operation
 from memctl.ops.start.init import init
+from memctl.process import own_command
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -79,7 +80,7 @@ def setup(
     the server is started as the client will start it, and asked for its tools. Without --db it is the store of the
     project that the client works in, or else your personal store, which is made if it is missing.
     """
-    from memctl.clients.handshake import own_command, shake_hands
+    from memctl.clients.examine import shake_hands
     from memctl.handover import offer_past
 
     if listed:

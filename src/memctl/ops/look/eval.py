@@ -222,7 +222,7 @@ def useful(
     """
     from memctl.reading import delivery
     from memctl.store.items import items
-    from memctl.store.items.usefulness import count_conversations, list_told
+    from memctl.store.items.attributes import count_conversations, list_told
 
     filters = seen_through(ctx, workspace, Filters(Filters.read_set(scope, all_scopes)), all_scopes=all_scopes)
     found = list_told(ctx.db, filters)
