@@ -134,21 +134,6 @@ def _context(given: parser.Given, console: Console) -> Context:
     )  # fmt: skip
 
 
-def _keep_input(op: Operation, ctx: Context, argv: list[str], problem: BaseException) -> None:
-    from signal import SIG_IGN, SIGINT, signal
-
-    from memctl.cli import kept_input
-
-    if isinstance(problem, KeyboardInterrupt):  # whoever presses Ctrl-C twice does not want to lose it either
-        before = signal(SIGINT, SIG_IGN)
-        try:
-            kept_input.keep(ctx, op.name, argv, problem)
-        finally:
-            signal(SIGINT, before)
-        return
-    kept_input.keep(ctx, op.name, argv, problem)
-
-
 def _call(op: Operation, values: dict[str, Any], given: parser.Given, console: Console, argv: list[str]) -> int:
     ctx = _context(given, console)
     restore = _unwind_on_sigterm() if op.access in ("write", "create") else None
@@ -250,3 +235,69 @@ def _shape_of_word(word: str, place: int) -> str:
     if flag.startswith("-") and " " not in flag and len(flag) < 24:
         return f"{flag}={faults.shape(value)}" if equals else flag
     return faults.shape(word)
+
+
+# --- what was piped in and could not be stored -----------------------------------------------------------------------
+
+#: The newest files with input that stay.
+_KEPT = 50
+
+
+def _keep_input(op: Operation, ctx: Context, argv: list[str], problem: BaseException) -> None:
+    """Keep in a file what a command was given on standard input: a model's answer is gone once its pipe has ended."""
+    from signal import SIG_IGN, SIGINT, signal
+
+    if not isinstance(problem, KeyboardInterrupt):
+        _write_input(op.name, ctx, argv, problem)
+        return
+    before = signal(SIGINT, SIG_IGN)  # whoever presses Ctrl-C twice does not want to lose it either
+    try:
+        _write_input(op.name, ctx, argv, problem)
+    finally:
+        signal(SIGINT, before)
+
+
+def _write_input(name: str, ctx: Context, argv: list[str], problem: BaseException) -> None:
+    """Write it, and say where; what has not been read yet is read now.
+
+    The file stands in the user's state folder, for nobody else to read, with secrets redacted by the built-in rules:
+    the config file may be what is wrong. What policy refuses is not kept, nor what is no text or nothing; when only the
+    answer has no reader, it was stored.
+    """
+    import os
+    import shlex
+    from contextlib import suppress
+
+    if isinstance(
+        problem,
+        errors.EmptyInput | errors.InputNotText | errors.NothingStored | errors.OutputFailed | PipeClosed,
+    ):
+        return
+    with suppress(errors.MemctlError, OSError):
+        if ctx.input is None and isinstance(problem, Exception) and "stdin" not in ctx.tty:
+            ctx.stdin_bytes()
+    if not ctx.input or not ctx.input.strip():
+        return
+    from memctl import ids, state
+    from memctl.policy import MemoryPolicy
+    from memctl.text.decoding import decode
+
+    policy = MemoryPolicy()
+    try:
+        text = policy.redact(decode(ctx.input, "standard input")[0])
+    except errors.DocumentUnreadable:
+        return
+    folder = os.path.join(state.folder(), "input")
+    stamp = "".join(char for char in ids.timestamp()[:19] if char.isdigit())
+    path = os.path.join(folder, f"{stamp}-{name}-{os.urandom(3).hex()}.txt")
+    try:
+        state.write(path, text.encode("utf-8", "replace"))
+    except OSError as exc:
+        ctx.warn(f"[{name}] the input cannot be kept in {state.folder()} ({exc.strerror}); here it is:\n{text}")
+        return
+    with suppress(OSError):  # another process tidies up, too
+        for old in sorted(one for one in os.listdir(folder) if one.endswith(".txt"))[:-_KEPT]:
+            os.unlink(os.path.join(folder, old))
+    command = "" if isinstance(problem, errors.UsageError) else policy.redact(shlex.join(argv))
+    again = f"memctl {command or name} < {shlex.quote(path)}"
+    ctx.warn(f"[{name}] the input is kept in {path}\n[{name}] when that is put right: {again}")
