@@ -75,7 +75,9 @@ def _run(name: str, rest: Sequence[str], given: parser.Given, console: Console, 
         op = load(name)
         values = parser.parse(op, rest, given)
     except errors.UsageError as exc:
-        meant = load(near) if (near := _nearest(name)) in TABLE else None
+        known = ALIASES.get(name, name)
+        near = known if known in commands() else _nearest(name)
+        meant = load(near) if near in TABLE else None
         if (
             meant and meant.takes_input and not any(param.positional for param in meant.params())
         ):  # it reads nothing else
@@ -109,18 +111,16 @@ def _about(words: Sequence[str], console: Console, given: parser.Given) -> int:
 
 def load(name: str) -> Operation:
     """A command's operation. Raises UnknownCommand, without importing any operation."""
+    known = ALIASES.get(name, name)
+    row = TABLE.get(known)
+    if row is not None and row.cli:
+        return row.load(known)
     near = _nearest(name)
-    if near == ALIASES.get(name, name):
-        return TABLE[near].load(near)
     raise errors.UnknownCommand(name=name, guess=f"; did you mean '{near}'?" if near else "")
 
 
 def _nearest(name: str) -> str:
-    """The command of this name, else the one that was probably meant, else nothing."""
-    name = ALIASES.get(name, name)
-    row = TABLE.get(name)
-    if row is not None and row.cli:
-        return name
+    """The command that was probably meant by a name that none has, else nothing."""
     from difflib import get_close_matches
 
     return MEANT.get(name) or "".join(get_close_matches(name, [*commands(), "help"], 1, cutoff=0.7))
