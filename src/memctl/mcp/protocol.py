@@ -186,14 +186,14 @@ class Protocol:
             "resources/read": self._read, "prompts/get": self._prompt, "completion/complete": self._complete,
         }  # fmt: skip
 
-    def respond(self, request: Request, *, session: str | None = None, tell: "Tell | None" = None) -> "Json":
+    def respond(self, request: Request, *, tell: "Tell | None" = None) -> "Json":
         """The answer to a request, always; `tell` hears how far a call is, if the client asked for that."""
         try:
             self._check_era(request)
             token = request.meta.get("progressToken")
             is_told = tell is not None and isinstance(token, str | int) and not isinstance(token, bool)
             said = progress(tell) if is_told and tell else None
-            ask = partial(self.result, request.method, request.params, session=session, progress=said)
+            ask = partial(self.result, request.method, request.params, progress=said)
             result = unforeseen(f"request {request.method[:80]}", ask, ProtocolError)
         except ProtocolError as exc:
             return ProtocolError(exc.code, exc.message, exc.data, request.id).answer()

@@ -247,7 +247,7 @@ def log(
     from memctl.store import runs
     from memctl.store.items import items
 
-    every = runs.list_runs(ctx.db, since=first_moment("--since", since), command=command)
+    every = runs.list_runs(ctx.db, since=first_moment(since), command=command)
     found = every[:limit]
     names = {run.number: run.id for run in runs.list_runs(ctx.db, runs={n for one in found for n in one.undoes})}
     rows, lines = [], []

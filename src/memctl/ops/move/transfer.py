@@ -186,7 +186,7 @@ def export(
     filters = Filters(scopes=scopes, tier=tier, type=type, archived=include_archived or complete)
     filters = seen_through(ctx, workspace, filters)
     view = None if redact in ("full", "S3") else Redaction(redact, ctx.policy)
-    lines = export_lines(ctx.db, filters, view, first_moment("--since", since), complete=complete)
+    lines = export_lines(ctx.db, filters, view, first_moment(since), complete=complete)
     answer = Exported(_ctx=ctx, _lines=islice(lines, offset, None), _offset=offset)
     if format == "rules":
         return _write_rules(ctx, answer)
