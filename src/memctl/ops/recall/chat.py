@@ -19,7 +19,7 @@ from memctl.answering.chat import (
     parse_line,
 )
 from memctl.context import Context
-from memctl.folders.mounted import SyncMode, Visit, VisitOptions, bring_in, canonical_folder, mount_at
+from memctl.folders.mounted import Visit, VisitOptions, bring_in, canonical_folder, mount_at
 from memctl.ingest.statements import check_session_id
 from memctl.names import DEFAULT_SCOPE
 from memctl.operation import CREATE, READ, Arg, Fields, Result, operation
@@ -160,7 +160,11 @@ def chat(
         _ingest(ctx, source, scope)
     if folder is None and visiting.when != "auto":
         ctx.warn("[chat] --sync and --no-sync are for --folder: not used")
-    visit = None if folder is None else _visit(ctx, folder, visiting.when)
+    visit = None
+    if folder is not None:
+        path = canonical_folder(ctx, folder, "chat")
+        visit = Visit(path, mount_at(ctx, path))
+        bring_in(ctx, visit, visiting.when, "persist", {})
     if how.store:
         ctx.allow(CREATE)
     _ = ctx.db  # a store that is missing is an error now, not after the first question
@@ -178,13 +182,6 @@ def _ingest(ctx: Context, sources: list[str], scope: str) -> None:
         raise errors.UsageError("--source -: standard input is where the questions come from", command="chat")
     ctx.allow(CREATE)
     ingest_sources(ctx, "chat", sources, Options(ctx.config.ingest.chunk_tokens, (), scope, limits=limits(ctx)))
-
-
-def _visit(ctx: Context, folder: str, when: SyncMode) -> Visit:
-    path = canonical_folder(ctx, folder, "chat")
-    visit = Visit(path, mount_at(ctx, path))
-    bring_in(ctx, visit, when, "persist", {})
-    return visit
 
 
 def _greet(conversation: Conversation, resumed: int) -> None:
