@@ -103,4 +103,4 @@ def inspect_path(
         found = inspect(ctx, check_folder(path), sync=sync_mode, mount_mode=mount_mode, budget=budget, ignore=ignore)
         known = found.as_json()
         own = {key: known.pop(key) for key in InspectResult._fields[2:]}
-        return InspectResult(known, "".join(found.lines), **own)
+        return InspectResult(known, found.report.block(budget), **own)

@@ -1,6 +1,8 @@
 """memctl inspect: the structure of a folder, or of everything, as one block."""
 
-from memctl.annotations import TYPE_CHECKING, Annotated, Literal
+from collections.abc import Iterator
+
+from memctl.annotations import TYPE_CHECKING, Annotated, Any, Literal
 from memctl.context import Context
 from memctl.folders.mounted import (
     Visit,
@@ -14,12 +16,50 @@ from memctl.folders.mounted import (
     structure,
     sync_state,
 )
-from memctl.operation import CREATE, READ, Arg, Fields, PlainResult, operation
+from memctl.operation import CREATE, READ, Arg, Fields, Result, operation
 from memctl.parameters import Budget
 from memctl.store.documents import mounts
 
 if TYPE_CHECKING:
     from memctl.ingest.inspect import StructureReport
+
+
+class Inspected(Result):
+    """The report on a folder or on the whole store, and what was done for it."""
+
+    verbatim = True
+    report: "StructureReport"
+    budget: int
+    as_text: bool
+    visit: Visit | None = None
+
+    def as_dict(self) -> dict[str, Any]:
+        """What `--json` prints; or, where text was asked for, the block and few numbers."""
+        found = self.as_json()
+        if not self.as_text:
+            return found
+        out = {"inject_text": self.report.block(self.budget)}
+        keys = ("total_files", "total_chunks", "was_mounted", "was_synced")
+        return out if self.visit is None else out | {key: found[key] for key in keys}
+
+    def as_json(self) -> dict[str, Any]:
+        """The documented statistics; with a folder also what was done with it."""
+        out = self.report.as_dict(self.budget)
+        if self.visit is None:
+            return out
+        visit, done = self.visit, self.visit.synced
+        return out | {
+            "mount_id": visit.mount["mount_id"] if visit.mount else None,
+            "mount_label": self.report.label,
+            "was_mounted": visit.made,
+            "was_synced": done is not None,
+            "sync_skipped": done is None,
+            "was_ephemeral": visit.gone,
+            "sync_files_new": done.new if done else 0,
+            "sync_files_changed": done.changed if done else 0,
+            "sync_files_unchanged": done.unchanged if done else 0,
+            "sync_chunks_created": len(done.item_ids) if done else 0,
+        }
 
 
 OneMount = Annotated[
@@ -73,7 +113,7 @@ def inspect(
         Literal["text", "json"] | None,
         Arg("", cli=False, mcp_default="text", mcp_help="json: for programs", mcp="full"),
     ] = None,
-) -> PlainResult:
+) -> Inspected:
     """Show the structure of a folder as one block.
 
     A folder that is not mounted is mounted first, and one with new, changed or deleted files is synced first; stderr
@@ -88,7 +128,7 @@ def inspect(
         known = mounts.list_mounts(ctx.db) if key is None else [mount_named(ctx, key, "inspect")]
         report = structure(ctx, None if key is None else root_of(known[0]["path"], known[0]), scope)
         report.note_syncs([sync_state(ctx, one, staleness(ctx, one) if look else None) for one in known])
-        return _report(report, budget, None, as_text=as_text)
+        return Inspected(report=report, budget=budget, as_text=as_text)
     if mount is not None:
         ctx.warn("--mount filter ignored when positional path is provided")
     folder = canonical_folder(ctx, path, "inspect")
@@ -103,26 +143,11 @@ def inspect(
             ctx.note("[inspect] Ephemeral: mount removed")
     if visit.mount is not None:
         report.note_syncs([sync_state(ctx, visit.mount, visit.stale)])
-    return _report(report, budget, visit, as_text=as_text)
+    return Inspected(report=report, budget=budget, visit=visit, as_text=as_text)
 
 
-def _report(report: "StructureReport", budget: int, visit: Visit | None, *, as_text: bool) -> PlainResult:
-    """The documented statistics, with a folder also what was done with it; where text was asked for, few of them."""
-    found, block = report.as_dict(budget), report.block(budget)
-    if visit is not None:
-        done = visit.synced
-        found |= {
-            "mount_id": visit.mount["mount_id"] if visit.mount else None,
-            "mount_label": report.label,
-            "was_mounted": visit.made,
-            "was_synced": done is not None,
-            "sync_skipped": done is None,
-            "was_ephemeral": visit.gone,
-            "sync_files_new": done.new if done else 0,
-            "sync_files_changed": done.changed if done else 0,
-            "sync_files_unchanged": done.unchanged if done else 0,
-            "sync_chunks_created": len(done.item_ids) if done else 0,
-        }
-    keys = () if visit is None else ("total_files", "total_chunks", "was_mounted", "was_synced")
-    data = {"inject_text": block} | {key: found[key] for key in keys} if as_text else found
-    return PlainResult(data, [block] if block else [], printed=found, verbatim=True)
+def text(result: Inspected) -> Iterator[str]:
+    """The block."""
+    block = result.report.block(result.budget)
+    if block:
+        yield block
