@@ -282,7 +282,7 @@ def _log_lines(
     gone = f"  (undone by {run.undone_by})" if run.undone_by else ""
     why = f"  because: {one_line(run.reason, _TITLE)}" if run.reason else ""
     lines = [
-        f"{run.id}  {run.finished_at[:19].replace('T', ' ')}  {run.command}{more}  by {run.who}{gone}",
+        f"{run.id}  {_when(run.finished_at)}  {run.command}{more}  by {run.who}{gone}",
         f"    {words}{why}",
     ]
     return lines + [f"    {item_id}  {title}" for item_id, title in named]
@@ -332,7 +332,7 @@ def undo(
         titles = _titles(ctx, chosen)
         with ctx.at_work("undo"):
             done = runs.undo(ctx.db, chosen, dry_run=acting.dry_run)
-    return _undone(chosen, done, titles | _titles(ctx, chosen), dry_run=acting.dry_run)
+    return _report_undone(chosen, done, titles | _titles(ctx, chosen), dry_run=acting.dry_run)
 
 
 def _choose(ctx: Context, wanted: str) -> "list[Run]":
@@ -363,7 +363,7 @@ def _titles(ctx: Context, chosen: "Sequence[Run]") -> dict[str, str]:
     return {item.id: one_line(item.title, _TITLE) for item in items.get_many(ctx.db, keys[:_MOST_NAMED])}
 
 
-def _undone(chosen: "Sequence[Run]", done: "Undone", titles: dict[str, str], *, dry_run: bool) -> PlainResult:
+def _report_undone(chosen: "Sequence[Run]", done: "Undone", titles: dict[str, str], *, dry_run: bool) -> PlainResult:
     nothing = not done.undone
     told = [(one, "restored") for one in done.restored] + [(one, "removed") for one in done.removed]
     data: dict[str, Any] = {"status": "kept" if nothing else "ok"} | (
@@ -377,9 +377,7 @@ def _undone(chosen: "Sequence[Run]", done: "Undone", titles: dict[str, str], *, 
     }  # fmt: skip
     would = "would be " if dry_run else ""
     lines = [
-        f"{run.id} ({run.command}, {run.finished_at[:19].replace('T', ' ')}): {would}undone"
-        for run in chosen
-        if run.id in done.undone
+        f"{run.id} ({run.command}, {_when(run.finished_at)}): {would}undone" for run in chosen if run.id in done.undone
     ]
     words = {"restored": f"{would}as it was", "removed": f"{would}gone"}
     lines += [f"  {key}: {words[now]}  {titles.get(key, '')}".rstrip() for key, now in told[:_MOST_NAMED]]

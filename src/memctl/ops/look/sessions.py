@@ -277,8 +277,8 @@ def session_store(
 # --- threads ----------------------------------------------------------------------------------------------------------
 
 
-#: Characters of a title that a person sees; how far a thread is indented at most.
-_TITLE, _DEEPEST = 60, 20
+#: How far a thread is indented at most.
+_DEEPEST = 20
 _DAY = 86_400
 
 
