@@ -55,22 +55,26 @@ def _write_report(exc: Exception, command: str) -> str:
     part = f"{path}.{os.urandom(3).hex()}.part"
     number = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
     with open(number, "w", encoding="utf-8", errors="backslashreplace") as file:
-        from memctl import __version__
-
-        sqlite = sys.modules.get("sqlite3")
-        lines = [
-            f"memctl   {__version__}",
-            f"Python   {sys.version.split()[0]} ({sys.implementation.name}, {sys.platform})",
-            f"SQLite   {getattr(sqlite, 'sqlite_version', 'not loaded')}",
-            f"command  {command}",
-            "",
-            traceback_of(exc),
-            "",
-        ]
-        file.write("\n".join(lines))
+        file.write(_report_text(exc, command))
     os.replace(part, path)
     reports = sorted(name for name in os.listdir(folder) if name.startswith("report-") and name.endswith(".txt"))
     for name in reports[:-KEEP_REPORTS]:
         with suppress(FileNotFoundError):  # another process tidies up, too
             os.unlink(os.path.join(folder, name))
     return path
+
+
+def _report_text(exc: Exception, command: str) -> str:
+    from memctl import __version__
+
+    sqlite = sys.modules.get("sqlite3")
+    lines = [
+        f"memctl   {__version__}",
+        f"Python   {sys.version.split()[0]} ({sys.implementation.name}, {sys.platform})",
+        f"SQLite   {getattr(sqlite, 'sqlite_version', 'not loaded')}",
+        f"command  {command}",
+        "",
+        traceback_of(exc),
+        "",
+    ]
+    return "\n".join(lines)

@@ -191,9 +191,7 @@ def export(
     if format == "rules":
         return _write_rules(ctx, answer)
     if format == "mcp-memory":
-        from memctl.lifecycle import entities
-
-        answer._shape = partial(entities.write_lines, links=_links(ctx.db, view))
+        answer._shape = partial(_make_entities, ctx.db, view)
     if output is None:
         return answer
     with closing(lines):  # the moment of the store that they are of ends, also where a note cannot be written
@@ -223,6 +221,14 @@ def _links(db: "Database", view: "Redaction | None") -> "Mapping[str, list[dict[
     if view is None:
         return found
     return {view.field("id", src): [view.record(one) for one in some] for src, some in found.items()}
+
+
+def _make_entities(
+    db: "Database", view: "Redaction | None", lines: Iterator[dict[str, Any]]
+) -> Iterator[dict[str, Any]]:
+    from memctl.lifecycle import entities
+
+    return entities.write_lines(lines, _links(db, view))
 
 
 def _write_notes(ctx: Context, answer: Exported, folder: str, view: "Redaction | None", *, whole: bool) -> PlainResult:
