@@ -4,10 +4,9 @@ One answer does not serve all. Codex rejects the whole of it for a key that it d
 top-level key, Gemini shows plain text to the user, Claude Code drops what does not name the event.
 """
 
-import json
-
 from memctl.annotations import Any
 from memctl.clients.known import Client
+from memctl.text import jsons
 
 #: Bytes of an event that are read; Gemini's largest have 100 KB.
 MOST_OF_EVENT = 4 << 20
@@ -63,7 +62,7 @@ def read_event(name: str, data: bytes) -> Event:
     if len(data) > MOST_OF_EVENT:
         raise ValueError("the event is too large")
     try:
-        said = json.loads(data.removeprefix(_BOM).decode("utf-8", "replace"))
+        said = jsons.decode(data.removeprefix(_BOM).decode("utf-8", "replace"))
     except RecursionError:
         raise ValueError("the event is nested too deeply") from None
     if not isinstance(said, dict):
@@ -81,7 +80,7 @@ def read_event(name: str, data: bytes) -> Event:
     told = {"info": {"id": _word(said, *_SESSION), "directory": folder}, "messages": messages}
     return Event(
         name, _word(said, *_SESSION), folder, prompt, _word(said, "source"), _word(said, *_TRANSCRIPT),
-        json.dumps(told).encode() if isinstance(messages, list) else b"",
+        jsons.encode(told, ascii_only=True).encode() if isinstance(messages, list) else b"",
     )  # fmt: skip
 
 
@@ -106,4 +105,4 @@ def answer(client: Client, event: str, context: str) -> str:
         said = {"additional_context": context} | ({"continue": True} if event == "prompt" else {})
     else:
         said = {"hookSpecificOutput": {"hookEventName": theirs, "additionalContext": context}}
-    return json.dumps(said, ensure_ascii=False)
+    return jsons.encode(said)
