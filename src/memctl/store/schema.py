@@ -12,7 +12,7 @@ SIDE_TABLES up to date with it, and run `scripts/docs`.
 import re
 
 from memctl import errors
-from memctl.store.filters import HASH_KEY, IS_PASSAGE
+from memctl.store.filters import HASH_KEY, IS_PASSAGE, MAY_FAIL
 from memctl.text.query import PAIRED, POINTS
 
 SCHEMA_VERSION = 2
@@ -420,6 +420,12 @@ CREATE TABLE IF NOT EXISTS memory_usefulness (   -- which item a conversation wa
     PRIMARY KEY (item_id, session_id)
 ) WITHOUT ROWID;
 CREATE INDEX IF NOT EXISTS memctl_usefulness_session ON memory_usefulness(session_id);
+"""
+
+#: Migration 12: a search in a store of which most may be shown asks which items may not.
+DOUBTFUL_INDEX = f"""
+CREATE INDEX IF NOT EXISTS memctl_items_doubtful ON memory_items(archived, injectable, validation, expires_at)
+    WHERE {MAY_FAIL};
 """
 
 # The index is keyed by the rowid of memory_items, which is no column: a dump that is restored, and VACUUM, number the
