@@ -472,6 +472,8 @@ def count_uses(db: Database) -> bool:
 
 #: Of each way of use an item keeps this many events, the newest; its row counts all. Else reading would fill the disk.
 USES_KEPT = 20
+#: Counted in the index alone; most items have few events, and sorting them takes longer.
+_WITH_MANY_EVENTS = "SELECT item_id FROM main.memory_events WHERE item_id IN (?*) GROUP BY item_id HAVING count(*) > {}"
 _DROP_OLD_USES = """DELETE FROM main.memory_events WHERE rowid IN (
     SELECT rowid FROM main.memory_events WHERE item_id = ? AND +action = ?
     ORDER BY timestamp DESC, rowid DESC LIMIT -1 OFFSET ?)"""
@@ -493,7 +495,9 @@ def _add_uses(db: Database, uses: Sequence[Use]) -> None:
         )
         events = ids.new_ids("EVT", len(said))
         db.run_many(_EVENT, [(event, *use) for event, use in zip(events, said, strict=True)])
-        db.run_many(_DROP_OLD_USES, [(item_id, action, USES_KEPT) for action, item_id, *_ in dict.fromkeys(said)])
+        crowded = {item_id for (item_id,) in db.rows(_WITH_MANY_EVENTS.format(USES_KEPT), keys=much)}
+        old = [(item_id, action, USES_KEPT) for action, item_id, *_ in dict.fromkeys(said) if item_id in crowded]
+        db.run_many(_DROP_OLD_USES, old)
     db.bookkeeping += db.conn.total_changes - before
     db.forget("usage")
 
