@@ -61,7 +61,8 @@ def cite(
             named = [_reference(row) for row in there if row.given]
             named += [one for one in (given or {}).get(item.id, ()) if one not in named]
             tied = {} if anew else {row.cited: row for row in there if row.state != "open"}
-            for row in tie.rows(item.id, named, find_references(item.content[:_LOOKED_AT])):
+            said = find_references(item.content[:_LOOKED_AT])
+            for row in tie.rows(item.id, named, said) if named or said else ():
                 rows.append(tied[row.cited]._replace(number=row.number) if row.cited in tied else row)
         citations.drop(db, known)
         citations.put(db, rows)

@@ -138,7 +138,10 @@ class ItemPolicy:
     def refuses(self, *words: str) -> bool:
         """Whether words that name something (an id, a scope, a reason) hold what no statement may."""
         text = "\n".join(filter(None, words))
-        if not text or self._policy.is_clean(text):
+        if not text or text in self._clean:
+            return False
+        if not self._policy.findings(text, document=False):
+            self._clean.add(text)  # where many items are from is said in the same words
             return False
         return self._policy.judge(text, field="references", document=False).action == "reject"
 
@@ -166,11 +169,11 @@ def tidy_statement(item: MemoryItem) -> None:
     source = item.provenance
     item.content, item.title = clean.statement(item.content), clean.one_line(item.title)
     source.source_kind, source.source_id = clean.one_line(source.source_kind), clean.one_line(source.source_id, 1000)
-    item.tags, item.entities, source.chunk_ids, source.content_hashes = (
-        list(filter(None, map(clean.one_line, words)))
+    item.tags, item.entities, source.chunk_ids, source.content_hashes = [
+        list(filter(None, map(clean.one_line, words))) if words else []
         for words in (item.tags, item.entities, source.chunk_ids, source.content_hashes)
-    )
-    item.tags, item.entities = clean.union(item.tags, []), clean.union(item.entities, [])
+    ]
+    item.tags, item.entities = [clean.union(some) if len(some) > 1 else some for some in (item.tags, item.entities)]
 
 
 # --- what else in an item is text --------------------------------------------------------------------------------
@@ -178,7 +181,11 @@ def tidy_statement(item: MemoryItem) -> None:
 
 def references(item: MemoryItem, place: SourcePosition | None = None) -> list[str]:
     """All texts of an item beside its content, title, tags, entities and source, but for ids and hashes of our own."""
-    return _telling((item.id, *_texts(_reference_fields(item)), place.anchor if place else ""))
+    source = item.provenance
+    return _telling(_texts([
+        item.id, item.scope, item.rule_id, item.corpus_id, item.superseded_by, item.links, source.source_kind,
+        source.chunk_ids, source.content_hashes, source.created_at, place.anchor if place else "",
+    ]))  # fmt: skip
 
 
 def _telling(words: Iterable[str]) -> list[str]:
@@ -209,7 +216,10 @@ def _texts(value: Any) -> Iterator[str]:
             yield from _texts(one)
     elif isinstance(value, list):
         for one in value:
-            yield from _texts(one)
+            if isinstance(one, str):  # most are
+                yield one
+            elif one:
+                yield from _texts(one)
 
 
 def _map_texts(value: Any, change: Callable[[str], str]) -> Any:

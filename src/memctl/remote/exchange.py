@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 #: Times that what changes meanwhile is sent in one exchange, and that one begins anew when others write there.
 _ROUNDS, _TRIES = 3, 6
 #: Statements that are written in one transaction.
-_PORTION = 250
+_PORTION = 500
 #: Bytes of what others wrote, inflated, that are taken at once: how much it is decides nothing about this machine.
 _MOST_NEWS = segments.MOST_INFLATED
 #: What in a state may take an item away.

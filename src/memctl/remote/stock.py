@@ -70,6 +70,7 @@ class Stock:
         self._ids: dict[tuple[str, str], str] = {}
         self._settled: list[str] = []
         self._birth_keys: dict[str, KnownKey] = {}
+        self._first_keys: dict[tuple[str, str], str] = {}  # of scopes and texts
 
     def take(self, dirty: list[str]) -> None:
         """Note what has changed of these items."""
@@ -129,12 +130,12 @@ class Stock:
         self._standings = quarantine.standings(self.db, [*found.values()])
         self._importance = attributes.get_importance(self.db, found)
         self._links = remotes.links_from(self.db, found)
-        first = {
-            merge.key_of(self.remote.scopes[item.scope], item.content, 0)
+        self._first_keys = {
+            (scope, item.content): merge.key_of(scope, item.content, 0)
             for item in found.values()
-            if item.scope in self.remote.scopes
+            if (scope := self.remote.scopes.get(item.scope)) is not None
         }
-        self._birth_keys = {**known, **remotes.get_keys(self.db, self.remote.name, first)}
+        self._birth_keys = {**known, **remotes.get_keys(self.db, self.remote.name, self._first_keys.values())}
 
     def _fields(self, item: MemoryItem) -> dict[str, Any]:
         return fields_of(item, self._importance.get(item.id, 0.5), self._links.get(item.id, ()))
@@ -173,7 +174,7 @@ class Stock:
     def _keys(self, scope: str, content: str) -> Iterator[str]:
         """The keys that a text may have, which are nobody's yet."""
         for number in count():
-            key = merge.key_of(scope, content, number)
+            key = merge.key_of(scope, content, number) if number else self._first_keys[scope, content]
             is_known = key in self._birth_keys if not number else remotes.get_keys(self.db, self.remote.name, [key])
             if not is_known:
                 yield key
