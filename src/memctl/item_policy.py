@@ -31,7 +31,7 @@ REFUSED = "HARD_BLOCK: a reference, link, rule id or scope holds what no item ma
 #: An id, a hash or a time of our own making, and a plain word: what needs no judge.
 _PLAIN = (
     r"MEM-[0-9a-f]{12}|sha256:[0-9a-f]{64}|[a-z_]{0,14}|"
-    r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}\+00:00"
+    r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}\.[0-9]{6}\+00:00"
 )
 
 
@@ -190,7 +190,7 @@ def references(item: MemoryItem, place: SourcePosition | None = None) -> list[st
 
 def _telling(words: Iterable[str]) -> list[str]:
     """The words that are not of our own making."""
-    is_plain = re.compile(_PLAIN, re.ASCII).fullmatch
+    is_plain = re.compile(_PLAIN).fullmatch
     return [word for word in words if is_plain(word) is None]
 
 

@@ -66,7 +66,6 @@ class Arrival:
         rows.load(touched)
         found = rows.all()
         self._saved = {one.key: one for one in touched}
-        self._ids = {(word, key): "born" for key, one in self._saved.items() for word in merge.ids_of(one.state)}
         self._look_up(rows.known, found)
         for key, row in sorted(found.items()):
             one = rows.known[key]

@@ -156,9 +156,9 @@ class RemoteExchange:
                     self._recognise(scope, listing.get((scope, self.remote.replica), []), own)
         version = remotes.version_of(self.db)
         dirty = remotes.dirty_ids(self.db)
-        for start in range(0, len(dirty), _PORTION):
+        for start in range(0, len(dirty), segments.MOST_RECORDS):
             with self.db.atomic():
-                self._take_stock(dirty[start : start + _PORTION])
+                self._take_stock(dirty[start : start + segments.MOST_RECORDS])
         if not accept:
             known = remotes.get_keys(self.db, self.name, {one[2] for one in news.records})
             may_remove = [one for one in news.records if one[2] in known or not one[3].keys().isdisjoint(_REMOVE)]
@@ -187,6 +187,12 @@ class RemoteExchange:
         clock = max(int(ids.now_seconds() * 1_000_000), self.remote.clock + 1)
         stock = Stock(self.db, self.remote, self.judge, merge.make_stamp(clock, self.remote.replica))
         stock.take(dirty)
+        changed = [*stock.changed.values()]
+        if not self.remote.read_only:  # what is new is sent as it is: it need not be read again
+            for scope in sorted({one.scope for one in changed}):
+                self._pack(scope, [one for one in changed if one.scope == scope and one.unsent])
+            changed = [one._replace(unsent=False) for one in changed]
+        remotes.save_keys(self.db, self.name, changed)
         remotes.save_remote(self.db, self.remote._replace(clock=clock))
         self.done = self.done._replace(waits=self.done.waits | stock.waits)
 
@@ -217,21 +223,25 @@ class RemoteExchange:
         return touched
 
     def _fill_segment(self, scope: str) -> bool:
-        """Make a segment of what is to be sent; whether there was anything."""
+        """Make a segment of what an earlier exchange, or a new name, left to be sent; whether there was anything."""
         with self.db.atomic():
             unsent = remotes.unsent_keys(self.db, self.name, scope, segments.MOST_RECORDS)
-            replica = self._load().replica
-            parts = [(one.key, part) for one in unsent if (part := merge.own_part(one.state, replica))]
-            own = remotes.get_logs(self.db, self.name).get((scope, replica), KnownLog(scope, replica))
-            last = segments.parse_name(remotes.last_out(self.db, self.name, scope)) or own
-            made = [*segments.pack(scope, replica, self.who, last.last, last.hash, parts, self._seal)]
-            self._put_out(scope, made)
-            if len(made) == 1:
-                newest = max(merge.newest(part) for _, part in parts)
-                self._packed[str(made[0][0])] = len(parts), merge.clock_of(newest)
+            self._pack(scope, unsent)
             remotes.mark_sent(self.db, self.name, [one.key for one in unsent])
-        self._count(sent=len(parts))
         return bool(unsent)
+
+    def _pack(self, scope: str, unsent: "Iterable[KnownKey]") -> None:
+        """Let what we say of these keys be on its way out."""
+        replica = self._load().replica
+        parts = [(one.key, part) for one in unsent if (part := merge.own_part(one.state, replica))]
+        own = remotes.get_logs(self.db, self.name).get((scope, replica), KnownLog(scope, replica))
+        last = segments.parse_name(remotes.last_out(self.db, self.name, scope)) or own
+        made = [*segments.pack(scope, replica, self.who, last.last, last.hash, parts, self._seal)]
+        self._put_out(scope, made)
+        if len(made) == 1:
+            newest = max(merge.newest(part) for _, part in parts)
+            self._packed[str(made[0][0])] = len(parts), merge.clock_of(newest)
+        self._count(sent=len(parts))
 
     def _seal(self, place: str, body: bytes) -> bytes:
         sealed = self.seal.seal(place, body)

@@ -28,9 +28,6 @@ _dump = json.JSONEncoder().encode
 #: Fields with one value; the newest edit wins; without one, what twins were born with is joined by `_first`.
 FIELDS = ("title", "type", "tier", "confidence", "importance", "validation", "expires_at", "source")
 SETS = ("tags", "entities", "links")
-#: The parts that a state has at birth, and others that it may have.
-_REGISTERS = {"born", "text"}
-_AT_BIRTH = {*_REGISTERS, *SETS}
 #: Why two items are in conflict, as `memctl conflicts` says it.
 EDITED, REPLACED, REPLACED_TWICE, CIRCLE = (
     "changed on two machines", "changed while it was replaced", "replaced by both", "each replaces the other",
@@ -100,16 +97,19 @@ def newborn(state: State) -> str:
     is to say of them is said at once.
     """
     births, texts = state.get("born", ()), state.get("text", {})
-    if len(births) != 1 or len(texts) != 1 or not state.keys() <= _AT_BIRTH:
+    if len(births) != 1 or len(texts) != 1:
         return ""
     ((stamp, birth),) = births.items()
     if len(birth) == 1 or stamp not in texts or texts[stamp][1]:
         return ""
-    for name in state.keys() - _REGISTERS:
-        for adds, drops in state[name].values():
-            if drops or len(adds) != 1 or stamp not in adds:
-                return ""
-    return str(stamp) if all(state.values()) else ""
+    parts = 2
+    for name in SETS:
+        if members := state.get(name):
+            parts += 1
+            for adds, drops in members.values():
+                if drops or len(adds) != 1 or stamp not in adds:
+                    return ""
+    return str(stamp) if parts == len(state) else ""
 
 
 def _stamps(state: State) -> Iterator[str]:
