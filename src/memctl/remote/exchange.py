@@ -6,7 +6,7 @@
     publish            what is on its way out               (one call)
     one transaction    it has arrived
 
-A transaction takes a few hundred statements, so that nobody else who writes waits for long. Whatever ends it in
+A transaction takes a thousand statements at most, so that nobody else who writes waits for long. Whatever ends it in
 between, the next one goes on: a segment is on its way out until it was seen to have arrived, how far a log was read is
 noted when all of that is written, and what is read twice changes nothing.
 """
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 #: Times that what changes meanwhile is sent in one exchange, and that one begins anew when others write there.
 _ROUNDS, _TRIES = 3, 6
 #: Statements that are written in one transaction.
-_PORTION = 500
+_PORTION = 1000
 #: Bytes of what others wrote, inflated, that are taken at once: how much it is decides nothing about this machine.
 _MOST_NEWS = segments.MOST_INFLATED
 #: What in a state may take an item away.
@@ -156,9 +156,9 @@ class RemoteExchange:
                     self._recognise(scope, listing.get((scope, self.remote.replica), []), own)
         version = remotes.version_of(self.db)
         dirty = remotes.dirty_ids(self.db)
-        for start in range(0, len(dirty), segments.MOST_RECORDS):
+        for start in range(0, len(dirty), _PORTION):
             with self.db.atomic():
-                self._take_stock(dirty[start : start + segments.MOST_RECORDS])
+                self._take_stock(dirty[start : start + _PORTION])
         if not accept:
             known = remotes.get_keys(self.db, self.name, {one[2] for one in news.records})
             may_remove = [one for one in news.records if one[2] in known or not one[3].keys().isdisjoint(_REMOVE)]
