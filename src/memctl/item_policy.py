@@ -138,10 +138,7 @@ class ItemPolicy:
     def refuses(self, *words: str) -> bool:
         """Whether words that name something (an id, a scope, a reason) hold what no statement may."""
         text = "\n".join(filter(None, words))
-        if not text or text in self._clean:
-            return False
-        if not self._policy.findings(text, document=False):
-            self._clean.add(text)  # where many items are from is said in the same words
+        if not text or self._policy.is_clean(text):
             return False
         return self._policy.judge(text, field="references", document=False).action == "reject"
 
