@@ -93,9 +93,7 @@ def newest(state: State) -> str:
 
 
 def newborn(state: State) -> str:
-    """The stamp of a state that is one birth and nothing since; "" of any other. Most states are such, and what there
-    is to say of them is said at once.
-    """
+    """The stamp of a state that is one birth and nothing since, as most are; "" of any other."""
     births, texts = state.get("born", ()), state.get("text", {})
     if len(births) != 1 or len(texts) != 1:
         return ""
