@@ -26,7 +26,7 @@ COLUMNS = (
 SELECT = ", ".join(f"i.{c}" for c in COLUMNS)
 _VALUES = f"({', '.join('?' * len(COLUMNS))})"
 _REPLACED = ", ".join(f"{c} = excluded.{c}" for c in COLUMNS[1:])
-_ROWS = min(400, MAX_VALUES // len(COLUMNS))
+_ROWS = min(1000, MAX_VALUES // len(COLUMNS))
 _REVISION = (
     "INSERT INTO memory_revisions(revision_id, item_id, revision_num, snapshot, changed_at, reason) "
     "VALUES (?, ?, (SELECT coalesce(max(revision_num), 0) + 1 FROM memory_revisions WHERE item_id = ?), ?, ?, ?)"
@@ -345,7 +345,7 @@ def write_rows(
     states = snapshots if snapshots is not None else [UNCHANGED] * len(row_values)
     with db.atomic():
         # A statement whose triggers write to the full-text index makes FTS5 flush what it holds: one statement a row
-        # takes three times as long as some hundred rows at once.
+        # takes three times as long as a thousand rows at once.
         for start in range(0, len(row_values), _ROWS):
             part = row_values[start : start + _ROWS]
             db.run(
