@@ -124,7 +124,13 @@ def find_similar(db: Database, item: MemoryItem) -> list[Similar]:
     if not index.has_index(db):
         return []
     asked = list(dict.fromkeys(map(index.quote_phrase, analyse(item.content).terms[:WORDS_COUNTED])))
-    known = _rarest(db, asked)
+    # Which of them is rarer is counted on only where it decides.
+    counts = {phrase: index.count_matches(db, phrase, RARE_ENOUGH) for phrase in asked}
+    known = [phrase for phrase in asked if counts[phrase]]
+    if len(known) > ASKED > sum(counts[phrase] < RARE_ENOUGH for phrase in known):
+        more = (phrase for phrase in known if counts[phrase] == RARE_ENOUGH)
+        counts |= {phrase: index.count_matches(db, phrase, COMMON_ENOUGH) for phrase in more}
+    known = sorted(known, key=counts.__getitem__)[:ASKED]
     if not known or (len(known) == 1 and index.count_matches(db, known[0], COMMON_ENOUGH) >= COMMON_ENOUGH):
         return []
     expression = _two_of(known) or known[0]
@@ -141,16 +147,6 @@ def _compare(old: index.Candidate, new: MemoryItem) -> str:
     if old.validation == "retracted":
         return RETRACTED if same and not against else ""
     return against or same
-
-
-def _rarest(db: Database, phrases: list[str]) -> list[str]:
-    """The rarest of the phrases that any item has; which of them is rarer is counted where it decides."""
-    counts = {phrase: index.count_matches(db, phrase, RARE_ENOUGH) for phrase in phrases}
-    known = [phrase for phrase in phrases if counts[phrase]]
-    if len(known) > ASKED > sum(counts[phrase] < RARE_ENOUGH for phrase in known):
-        more = (phrase for phrase in known if counts[phrase] == RARE_ENOUGH)
-        counts |= {phrase: index.count_matches(db, phrase, COMMON_ENOUGH) for phrase in more}
-    return sorted(known, key=counts.__getitem__)[:ASKED]
 
 
 def _two_of(phrases: list[str]) -> str:

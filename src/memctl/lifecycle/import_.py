@@ -189,12 +189,20 @@ class _ImportRun:
         """The lines that may be stored, judged, as many at a time as are in memory at once."""
         numbered = iter(lines)
         while batch := list(islice(numbered, BATCH)):
-            yield [line for at, data in batch if (line := self.read_line(_name_place(at), data)) is not None]
+            placed = ((f"line {at}" if isinstance(at, int) else clean.one_line(at), data) for at, data in batch)
+            yield [line for place, data in placed if (line := self.read_line(place, data)) is not None]
             progress(f"[import] {self.counts.total_lines} lines")
 
     def take_batch(self, db: Database | None, read: "_Batch") -> None:
         """Bring a batch in; without a store to write to, only count."""
-        chosen = self.choose_lines([line for line in read if isinstance(line, _JudgedLine)])
+        lines = [line for line in read if isinstance(line, _JudgedLine)]
+        self.batch, self.changed = {}, {}
+        self.importance = ImportanceChanges()
+        if not self.dry_run:
+            self.seen, self.keys = {}, {}  # the store itself knows what earlier batches wrote
+        if self.db is not None:
+            self._look_up(self.db, [judged.line for judged in lines])
+        chosen = [judged for judged in lines if self._decide(judged)]
         if db is not None:
             self.write_lines(db, chosen)
         for line in read:
@@ -213,7 +221,15 @@ class _ImportRun:
                 raise data
             value = parse_line(data) if isinstance(data, bytes) else data
             if isinstance(value, dict) and isinstance(value.get("record"), str) and "content" not in value:
-                return self._read_record(place, value)
+                if not self.vouched:
+                    raise InvalidLine("a tool brings items only")
+                if value["record"] != HEADER["record"]:
+                    return place, self.records.judge(read_record(value))
+                if value.get("version") != HEADER["version"]:
+                    raise InvalidLine("it is the export of a newer memctl, of which this one may not know all")
+                self.counts.total_lines -= 1  # it says how the lines are meant, and is none of them
+                self.preserve_ids = self.records.is_complete = True
+                return None
             line = self._read_item(value)
         except (InvalidLine, RecordRefused) as exc:
             self._tell_record(place, exc)
@@ -236,17 +252,6 @@ class _ImportRun:
             raise InvalidLine("content is blank")
         return line
 
-    def _read_record(self, place: str, value: dict[str, object]) -> tuple[str, RecordLine] | None:
-        if not self.vouched:
-            raise InvalidLine("a tool brings items only")
-        if value["record"] != HEADER["record"]:
-            return place, self.records.judge(read_record(value))
-        if value.get("version") != HEADER["version"]:
-            raise InvalidLine("it is the export of a newer memctl, of which this one may not know all")
-        self.counts.total_lines -= 1  # it says how the lines are meant, and is none of them
-        self.preserve_ids = self.records.is_complete = True
-        return None
-
     def take_record(self, place: str, line: RecordLine) -> None:
         """Bring in what stands beside items."""
         try:
@@ -257,7 +262,12 @@ class _ImportRun:
 
     def _tell_record(self, place: str, exc: InvalidLine | RecordRefused) -> None:
         if isinstance(exc, InvalidLine):
-            self._tell_invalid(place, exc)
+            self.counts.errors += 1
+            what, _, why = str(exc).partition(": ")
+            if what.startswith("Malformed"):
+                self._tell(f"{what} on {place}: {why}")
+            else:
+                self._tell(f"Invalid item on {place}: {exc}")
             return
         setattr(self.counts, exc.what, getattr(self.counts, exc.what) + 1)
         if str(exc):
@@ -268,25 +278,7 @@ class _ImportRun:
         judged, reasons = _judge_line(self.policy, "", line)
         return (judged.line if judged is not None else None), reasons
 
-    def _tell_invalid(self, place: str, problem: InvalidLine) -> None:
-        self.counts.errors += 1
-        what, _, why = str(problem).partition(": ")
-        if what.startswith("Malformed"):
-            self._tell(f"{what} on {place}: {why}")
-        else:
-            self._tell(f"Invalid item on {place}: {problem}")
-
     # --- one batch -----------------------------------------------------------------------------------------------
-
-    def choose_lines(self, lines: list[_JudgedLine]) -> list[_JudgedLine]:
-        """Decide about each line; those that are to be written, with their ids here."""
-        self.batch, self.changed = {}, {}
-        self.importance = ImportanceChanges()
-        if not self.dry_run:
-            self.seen, self.keys = {}, {}  # the store itself knows what earlier batches wrote
-        if self.db is not None:
-            self._look_up(self.db, [judged.line for judged in lines])
-        return [judged for judged in lines if self._decide(judged)]
 
     def _look_up(self, db: Database, lines: list[ItemLine]) -> None:
         """Read what is here of these lines."""
@@ -452,10 +444,6 @@ class _ImportRun:
 
 
 # --- pure parts ------------------------------------------------------------------------------------------------------
-
-
-def _name_place(at: int | str) -> str:
-    return f"line {at}" if isinstance(at, int) else clean.one_line(at)
 
 
 def _judge_line(policy: "MemoryPolicy", place: str, line: ItemLine) -> tuple[_JudgedLine | None, list[str]]:
