@@ -251,7 +251,7 @@ def _read_mem_context(document: Any) -> Lines:
 _PROGRAM = "mcp-memory"
 
 
-# --- the reference MCP memory server: reading ----------------------------------------------------------------------------
+# --- the reference MCP memory server: reading -----------------------------------------------------------------------
 
 
 def read_entities(numbered: Iterable[tuple[int, bytes | None]]) -> Iterator[tuple[int, GivenLine]]:
@@ -296,7 +296,7 @@ def _entity_lines(value: dict[str, Any]) -> Iterator[GivenLine]:
             yield InvalidLine(f"observations: expected a list of strings, got {jsons.kind_of(one)}")
 
 
-# --- the reference MCP memory server: writing ----------------------------------------------------------------------------
+# --- the reference MCP memory server: writing -----------------------------------------------------------------------
 
 
 def write_entities(
