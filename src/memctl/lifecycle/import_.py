@@ -204,7 +204,20 @@ class _ImportRun:
             self._look_up(self.db, [judged.line for judged in lines])
         chosen = [judged for judged in lines if self._decide(judged)]
         if db is not None:
-            self.write_lines(db, chosen)
+            made = [judged.line.item for judged in chosen]
+            for item in made:
+                self.rewrite_references(item, waiting=self.waiting)
+            store.write_many(db, made, "import", compact=True)
+            reasons = [
+                (j, "policy" if j.is_quarantined else j.line.withheld) for j in chosen if not j.line.item.injectable
+            ]
+            store.set_withheld(db, {j.line.item.id: (reason, j.rules) for j, reason in reasons if reason})
+            passages.set_positions(db, {j.line.item.id: j.line.place for j in chosen if j.line.place is not None})
+            self.importance.write(db)
+            self.documents.update(item.provenance.source_id for item in made if item.provenance.is_passage)
+            for item in self.changed.values():
+                item.touch()
+            store.write_many(db, list(self.changed.values()), "merge")
         for line in read:
             if not isinstance(line, _JudgedLine):
                 self.take_record(*line)
@@ -230,7 +243,14 @@ class _ImportRun:
                 self.counts.total_lines -= 1  # it says how the lines are meant, and is none of them
                 self.preserve_ids = self.records.is_complete = True
                 return None
-            line = self._read_item(value)
+            is_backup = self.preserve_ids and self.vouched  # it comes back as it was
+            line = read_item(value)
+            if not self.vouched:
+                line = distrust_line(self.db, line)
+            if not (is_backup or line.item.provenance.is_passage):  # a passage stays as it is in its document
+                tidy_statement(line.item)
+            if clean.is_blank(line.item.content) and not (self.preserve_ids and line.item.title.strip()):
+                raise InvalidLine("content is blank")
         except (InvalidLine, RecordRefused) as exc:
             self._tell_record(place, exc)
             return None
@@ -240,17 +260,6 @@ class _ImportRun:
             self.refused.add(line.given_id)
             self._tell(f"Rejected by policy on {place}: {'; '.join(reasons)}")
         return judged
-
-    def _read_item(self, value: object) -> ItemLine:
-        is_backup = self.preserve_ids and self.vouched  # it comes back as it was
-        line = read_item(value)
-        if not self.vouched:
-            line = distrust_line(self.db, line)
-        if not (is_backup or line.item.provenance.is_passage):  # a passage stays as it is in its document
-            tidy_statement(line.item)
-        if clean.is_blank(line.item.content) and not (self.preserve_ids and line.item.title.strip()):
-            raise InvalidLine("content is blank")
-        return line
 
     def take_record(self, place: str, line: RecordLine) -> None:
         """Bring in what stands beside items."""
@@ -394,21 +403,6 @@ class _ImportRun:
         return True
 
     # --- writing -------------------------------------------------------------------------------------------------
-
-    def write_lines(self, db: Database, lines: list[_JudgedLine]) -> None:
-        """Write the lines, and what they change of items that are here."""
-        made = [judged.line.item for judged in lines]
-        for item in made:
-            self.rewrite_references(item, waiting=self.waiting)
-        store.write_many(db, made, "import", compact=True)
-        reasons = [(j, "policy" if j.is_quarantined else j.line.withheld) for j in lines if not j.line.item.injectable]
-        store.set_withheld(db, {j.line.item.id: (reason, j.rules) for j, reason in reasons if reason})
-        passages.set_positions(db, {j.line.item.id: j.line.place for j in lines if j.line.place is not None})
-        self.importance.write(db)
-        self.documents.update(item.provenance.source_id for item in made if item.provenance.is_passage)
-        for item in self.changed.values():
-            item.touch()
-        store.write_many(db, list(self.changed.values()), "merge")
 
     def finish(self, db: Database) -> None:
         """Write what only all lines together say."""
