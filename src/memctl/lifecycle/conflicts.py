@@ -12,7 +12,7 @@ from memctl.annotations import NamedTuple
 from memctl.store import conflicts
 from memctl.store.database import Database
 from memctl.store.filters import Filters
-from memctl.store.items import attributes, events, items, overview
+from memctl.store.items import attributes, events, items
 from memctl.store.search import index
 from memctl.text import contradiction
 from memctl.text.query import analyse
@@ -35,6 +35,8 @@ def scan(db: Database, filters: Filters) -> tuple[list[tuple[str, str, str]], in
     Each is the id of the older one, of the newer one, and why. Passages of documents, what policy holds back, and
     statements of different scopes or corpora are not compared.
     """
+    from memctl.store.items import overview  # storing a statement needs none of it
+
     read = overview.iterate_texts(db, filters.replace(injectable=True, archived=False, origin="statements"))
     rows = [(item_id, place, text) for item_id, place, text in read if len(text) <= MOST_CHARS]
     words = contradiction.TopicWords()

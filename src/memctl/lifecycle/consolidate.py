@@ -28,8 +28,6 @@ if TYPE_CHECKING:
 
 #: An item that was to fade is over when less than this share of its strength is left.
 _FADED = 0.05
-#: Uses from which an item is no longer short-term.
-_USES_FOR_MTM = 2
 
 
 class Rules(NamedTuple):
