@@ -207,7 +207,7 @@ def score_texts(result: SearchResult, head: Sequence[Candidate]) -> dict[int, st
     if every:
         weights = [(term, result.idf(term) * top / every) for term in (*result.terms, *rest) if term.whole]
         result.add(head, "opening", _score_openings(head, weights))
-        if query.french:
+        if query.language == "fr":
             texts = texts or _lower_texts(head)
             result.add(head, "as written", _score_spelling(texts, weights))
     return texts
