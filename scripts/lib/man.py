@@ -5,7 +5,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "src"))
 
-from memctl.cli import manual
+from memctl.cli import help as pages
 from memctl.ops import TABLE, commands
 
 
@@ -15,7 +15,7 @@ def write(folder: Path) -> None:
     for old in folder.glob("*.1"):
         old.unlink()
     for name in ("", *commands()):
-        lines = manual.manual(TABLE[name].load(name)) if name else manual.overview()
+        lines = pages.manual_page(TABLE[name].load(name)) if name else pages.manual_overview()
         path = folder / f"memctl{name and '-'}{name}.1"
         path.write_text("".join(f"{line}\n" for line in lines), encoding="ascii")
 

@@ -18,8 +18,7 @@ from memctl.store.database import Database
 from memctl.store.documents import corpus, passages
 from memctl.store.items import citations, items
 from memctl.store.items.citations import STALE, CitationRow, StaleFact
-from memctl.text.cited import CitedDocument, CitedPlace
-from memctl.text.references import Reference, find_references, parse_place
+from memctl.text.references import CitedDocument, CitedPlace, Reference, find_references, parse_place
 from memctl.types import MemoryItem
 
 #: Characters of a statement in which references are looked for, and passages in which a symbol is.

@@ -18,8 +18,7 @@ from memctl.text.tokens import estimate_tokens
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from memctl.clients.dialects import Event
-    from memctl.clients.known import Client
+    from memctl.clients.known import Client, Event
     from memctl.store.sessions import Session, SessionTurn
 
 #: Tokens of what is told at the start of a session; days for which a session is worth telling of.
@@ -71,7 +70,7 @@ class SessionScopes:
 
 def offer_past(ctx: Context, command: str) -> None:
     """Say what was said before memory was there, and is still on the disk."""
-    from memctl.capture.found import transcripts_on_disk
+    from memctl.capture.transcript import transcripts_on_disk
 
     scopes = SessionScopes(ctx)
     found = transcripts_on_disk(ctx.environ, ctx.project.folder)

@@ -274,3 +274,16 @@ def _signals_as_exceptions() -> Iterator[None]:
     finally:
         for number in changed:
             signal.signal(number, signal.SIG_DFL)
+
+
+def own_command() -> list[str]:
+    """The command line that starts this memctl from anywhere: its script, or Python with the module."""
+    import sys
+
+    script = os.path.abspath(sys.argv[0]) if sys.argv and sys.argv[0] else ""
+    beside = os.path.join(os.path.dirname(sys.executable), "memctl")
+    for path in (script, beside):
+        if os.path.basename(path) in {"memctl", "memctl.exe"} and os.path.isfile(path) and os.access(path, os.X_OK):
+            return [path]
+    # Without these a folder named memctl, where the client stands, would be taken for the module.
+    return [sys.executable, "-P" if sys.version_info >= (3, 11) else "-I", "-m", "memctl"]

@@ -130,7 +130,7 @@ class StatementBatch:
         again   what was purged before is stored, too
         """
         from memctl.ingest import statements
-        from memctl.lifecycle import notice
+        from memctl.lifecycle import conflicts
 
         if not self.items:
             return statements.StatementOutcomes([], 0)
@@ -139,7 +139,7 @@ class StatementBatch:
         how["by_model"] = self.door != "memctl-remember"
         similar = {}
         for item in self.items if len(self.items) <= MOST_NOTICED else ():
-            some = notice.find_similar(db, item)
+            some = conflicts.find_similar(db, item)
             similar[item.id] = tuple(one for one in some if one.id not in self._replaced.get(item.id, ()))
         how["contradicted"] = {
             item_id: [(one.id, one.why) for one in some if not one.is_repeat] for item_id, some in similar.items()
@@ -228,12 +228,12 @@ def tell_similar(
 ) -> None:
     """Say of what was stored which items it nearly repeats or contradicts, and add that to its row."""
     from memctl.store.conflicts import conflict_id
-    from memctl.text import replacing
+    from memctl.text import contradiction
 
     for done in outcomes:
         for one in done.similar:
             if one.is_repeat:
-                which = ", which was retracted" if one.why != replacing.SAME else ""
+                which = ", which was retracted" if one.why != contradiction.SAME else ""
                 ctx.note(f"[{label}] nearly repeats {one.id}{which}; memctl forget {done.id} takes it back")
             else:
                 how = f"memctl resolve {conflict_id(one.id, done.id)} keep-b"

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from memctl.clients import handshake
+from memctl.clients import examine
 from support import ok, run
 
 PLUGIN = Path(__file__).resolve().parents[2] / "extras" / "claude-code"
@@ -88,8 +88,8 @@ def command(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     path = os.path.abspath("memctl")
     Path(path).write_text(f"#!{sys.executable}\nimport sys\nfrom memctl.__main__ import entry\nsys.exit(entry())\n")
     os.chmod(path, 0o700)
-    monkeypatch.setattr(handshake, "own_command", lambda: [path])
-    monkeypatch.setattr("memctl.clients.examine.own_command", lambda: [path])
+    monkeypatch.setattr(examine, "own_command", lambda: [path])
+    monkeypatch.setattr("memctl.ops.connect.setup.own_command", lambda: [path])
     return [path]
 
 
@@ -118,8 +118,7 @@ def test_a_client_that_was_set_up() -> None:
 )
 def test_what_setup_writes_doctor_finds(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     answer = {"ok": True, "version": "1", "tools": ["memory_recall"]}
-    monkeypatch.setattr(handshake, "shake_hands", lambda _argv: answer)
-    monkeypatch.setattr("memctl.clients.examine.shake_hands", lambda _argv: answer)
+    monkeypatch.setattr(examine, "shake_hands", lambda _argv: answer)
     ok("--db", "notes.db", "setup", name)
     found = checks(name)
     assert found["client_command"][0] == "pass"

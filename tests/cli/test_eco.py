@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from memctl.clients import handshake
+from memctl.clients import examine
 from memctl.clients.eco_files import ASKED
 from memctl.ops import TABLE, commands
 from support import ok, run
@@ -21,7 +21,7 @@ TOOLS = ("inspect", "recall", "propose", "reindex", "reset", "consolidate", "sta
 @pytest.fixture(autouse=True)
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     answer = {"ok": True, "version": "1", "tools": ["memory_recall"]}
-    monkeypatch.setattr(handshake, "shake_hands", lambda _argv: answer)
+    monkeypatch.setattr(examine, "shake_hands", lambda _argv: answer)
 
 
 def tree(folder: Path) -> dict[str, bytes]:

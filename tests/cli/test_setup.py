@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from memctl.clients import handshake, toml_text
+from memctl.clients import examine, toml_text
 from memctl.clients.json_text import JsonText
 from memctl.clients.known import CLIENTS, Place, Scope
 from support import ok, run
@@ -28,7 +28,7 @@ TOML = (
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     """The handshake has tests of its own: here the server is not started for each file."""
     answer = {"ok": True, "version": "1", "tools": ["memory_recall"]}
-    monkeypatch.setattr(handshake, "shake_hands", lambda _argv: answer)
+    monkeypatch.setattr(examine, "shake_hands", lambda _argv: answer)
 
 
 def places(name: str, scope: Scope) -> list[tuple[Path, Place]]:
@@ -351,6 +351,6 @@ _PLAIN = {"memctl": {"command": "M", "args": ["serve"]}}
 def test_clients_that_cannot_run_here_get_what_their_vendors_document(
     name: str, path: str, expected: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(handshake, "own_command", lambda: ["M"])
+    monkeypatch.setattr("memctl.ops.connect.setup.own_command", lambda: ["M"])
     ok("setup", name)
     assert json.loads((Path.home() / path).read_text()) == expected

@@ -8,14 +8,15 @@ from pathlib import Path
 
 import pytest
 
-from memctl.clients import handshake
+from memctl import process
+from memctl.clients import examine
 from support import golden, ok, run, spawn
 
 
 @pytest.fixture(autouse=True)
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     answer = {"ok": True, "version": "1", "tools": ["memory_recall"]}
-    monkeypatch.setattr(handshake, "shake_hands", lambda _argv: answer)
+    monkeypatch.setattr(examine, "shake_hands", lambda _argv: answer)
 
 
 @pytest.mark.parametrize("everyone", [True, False])
@@ -193,7 +194,7 @@ def test_a_refused_client_stops_no_other() -> None:
 
 
 def test_of_refused_clients_alone_no_server_is_started(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(handshake, "shake_hands", lambda _argv: pytest.fail("it was started"))
+    monkeypatch.setattr(examine, "shake_hands", lambda _argv: pytest.fail("it was started"))
     for name in ("gemini", "qwen"):
         (Path.home() / f".{name}").mkdir()
         (Path.home() / f".{name}" / "settings.json").write_text("[]")
@@ -218,7 +219,7 @@ def test_what_setup_and_teardown_tell_programs(monkeypatch: pytest.MonkeyPatch) 
     (Path.home() / ".claude.json").write_text('{"theme": "dark"}')
 
     def told(*argv: str) -> str:
-        words = {str(Path.home()): "<home>", os.path.dirname(handshake.own_command()[0]): "<bin>"}
+        words = {str(Path.home()): "<home>", os.path.dirname(process.own_command()[0]): "<bin>"}
         text = run(*argv, "--json").text
         for word, shown in words.items():
             text = text.replace(word, shown)

@@ -80,8 +80,8 @@ def test_search() -> None:
 #: What `memctl hook` imports beyond `memctl search`: at a prompt that nothing answers, and at one that is answered.
 JSON = {"json", "json.decoder", "json.encoder", "json.scanner", "_json"}
 HOOK = JSON | {
-    "memctl.ops.connect", "memctl.ops.connect.hook", "memctl.clients", "memctl.clients.dialects",
-    "memctl.clients.known", "memctl.reading.unasked", "memctl.text.utterance", "zlib",
+    "memctl.ops.connect", "memctl.ops.connect.hook", "memctl.clients", "memctl.clients.known",
+    "memctl.reading.unasked", "memctl.text.utterance", "zlib",
 }  # fmt: skip
 TELLING = HOOK | {
     "__future__", "_sha2" if sys.version_info >= (3, 12) else "_sha256",  # an id for the event of the use

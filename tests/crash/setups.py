@@ -92,9 +92,9 @@ def sweep(home: Path, begin: Callable[[], object], argv: list[str], end: dict[st
 
 def main() -> None:
     """Both commands."""
-    from memctl.clients import handshake
+    from memctl.clients import examine
 
-    handshake.shake_hands = lambda _argv, _patience=0.0: {"ok": True, "version": "1", "tools": ["x"]}  # type: ignore[assignment]
+    examine.shake_hands = lambda _argv, _patience=0.0: {"ok": True, "version": "1", "tools": ["x"]}  # type: ignore[assignment]
     home = Path(sys.argv[1])
     setup = ["setup", *CLIENTS, "--db", str(home / "memory.db")]
     fill(home)

@@ -8,7 +8,7 @@ import pytest
 
 from clients import said, talk_stdio
 from memctl import MemoryStore
-from memctl.mcp.aliases import ALIASES
+from memctl.mcp.tool_schema import ALIASES
 from support import ok
 
 DB = "memory.db"

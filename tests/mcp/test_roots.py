@@ -12,7 +12,7 @@ import clients
 import wire
 from memctl.context import personal_store
 from memctl.context.project import project_of
-from memctl.mcp.roots import ID
+from memctl.mcp.protocol import ROOTS_ID
 from support import ok, run, spawn
 
 FACT = "We deploy on Fridays."
@@ -36,7 +36,7 @@ def folder(path: Path) -> str:
 
 
 def roots(*uris: Any) -> dict[str, Any]:
-    return {"id": ID, "result": {"roots": [{"uri": uri} for uri in uris]}}
+    return {"id": ROOTS_ID, "result": {"roots": [{"uri": uri} for uri in uris]}}
 
 
 def conversation(*messages: dict[str, Any], hello: dict[str, Any] = ABLE) -> list[dict[str, Any]]:
@@ -67,7 +67,7 @@ def test_what_is_stored_is_filed_under_the_project_of_the_root(tmp_path: Path, l
     "answer",
     [
         roots(), roots("https://x/y"), roots("file:///%00"), roots("file://elsewhere/tmp"), roots("file:tmp"), roots(5),
-        roots("file://[x"), {"id": ID, "error": {"code": -1, "message": "no"}}, {"id": ID, "result": []},
+        roots("file://[x"), {"id": ROOTS_ID, "error": {"code": -1, "message": "no"}}, {"id": ROOTS_ID, "result": []},
         {"id": "another", "result": {"roots": [{"uri": "file:///"}]}},
     ],
 )  # fmt: skip
@@ -79,7 +79,7 @@ def test_an_answer_that_names_no_folder_changes_nothing(answer: dict[str, Any]) 
 
 def test_a_client_that_never_answers_is_not_waited_for_long(monkeypatch: pytest.MonkeyPatch) -> None:
     said = conversation({"id": 2, **CALL}, {"id": 3, **CALL})
-    assert {one["id"] for one in said} == {1, 2, 3, ID}
+    assert {one["id"] for one in said} == {1, 2, 3, ROOTS_ID}
 
 
 def test_roots_that_change_are_asked_for_again(tmp_path: Path) -> None:

@@ -3,7 +3,8 @@
 import sys
 from pathlib import Path
 
-from memctl.clients.handshake import own_command, shake_hands
+from memctl.clients.examine import shake_hands
+from memctl.process import own_command
 
 
 def test_the_server_of_this_memctl_answers(scratch: Path) -> None:

@@ -3,8 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memctl.text.cited import CitedDocument, CitedPlace
-from memctl.text.references import CITED, CITED_CHARS, MOST, find_references, parse_place
+from memctl.text.references import CITED, CITED_CHARS, MOST, CitedDocument, CitedPlace, find_references, parse_place
 from support import examples
 
 PIECES = (

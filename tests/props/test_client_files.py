@@ -11,7 +11,7 @@ import pytest
 from hypothesis import event, given
 from hypothesis import strategies as st
 
-from memctl.clients import handshake, toml_text
+from memctl.clients import examine, toml_text
 from memctl.clients.json_text import JsonText
 from memctl.clients.known import CLIENTS, Place, Scope
 from support import examples, run
@@ -254,4 +254,4 @@ def meant(place: Place | None, data: bytes) -> Any:
 @pytest.fixture(autouse=True)
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     """The handshake has tests of its own."""
-    monkeypatch.setattr(handshake, "shake_hands", lambda _argv: {"ok": True, "version": "1", "tools": ["x"]})
+    monkeypatch.setattr(examine, "shake_hands", lambda _argv: {"ok": True, "version": "1", "tools": ["x"]})

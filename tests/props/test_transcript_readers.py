@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memctl.capture import own, transcript
+from memctl.capture import transcript, turns
 from memctl.capture.turns import Turn
 from memctl.errors import NotADatabase
 from sessions import llm_database, opencode_database
@@ -139,4 +139,4 @@ def test_made_up_records_raise_nothing(values: list[Any], form: str) -> None:
 @examples(100)
 def test_frames_in_any_order_raise_nothing(pieces: list[str]) -> None:
     text = "".join(pieces)
-    assert len(own.without(text, user=True)) <= len(text)
+    assert len(turns.without_frames(text, user=True)) <= len(text)

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from memctl.context import open_context
-from memctl.store import connect, database
+from memctl.store import connect, database, schema
 from memctl.store.connect import open_read, open_write
 from memctl.store.search import fts
 from stores import check_index, restored
@@ -116,6 +116,19 @@ def test_two_hundred_replacements_by_an_older_program_leave_a_clean_index() -> N
     db = open_write(STORE)
     check_index(db)
     db.close()
+
+
+def test_triggers_that_index_the_same_more_slowly_stay_and_are_believed() -> None:
+    slower = schema.what_is_indexed(schema.FTS_TRIGGERS)
+    assert slower != schema.FTS_TRIGGERS
+    edit("".join(f"DROP TRIGGER {name};" for name in schema.FTS_TRIGGER_NAMES) + slower)
+    assert state() == "sound"
+    ok("remember", "delta statement of 東京")
+    assert found("東京") == ["delta statement of 東京"]
+    with closing(open_write(STORE)) as db:
+        check_index(db)
+        held = db.value("SELECT sql FROM sqlite_master WHERE name = 'memory_items_fts_ai'")
+    assert f"{held};" in slower, "nothing was made anew"
 
 
 def test_triggers_of_an_older_program_are_noticed_and_replaced() -> None:

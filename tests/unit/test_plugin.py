@@ -12,8 +12,7 @@ import pytest
 from scripts.lib import plugin
 
 from memctl import __version__
-from memctl.clients import dialects
-from memctl.clients.known import client
+from memctl.clients.known import TAKING, TELLING, client
 from memctl.mcp import tool_schema
 from memctl.ops import TABLE
 from support import ok
@@ -46,8 +45,8 @@ def test_the_server_and_the_hooks_run_commands_that_are_there() -> None:
     known = client("claude").hooks
     assert known
     hooks = read("hooks/hooks.json")["hooks"]
-    tells = {known.events[event][0] for event in dialects.TELLING}
-    assert set(hooks) == tells | {known.events[event][0] for event in dialects.TAKING}
+    tells = {known.events[event][0] for event in TELLING}
+    assert set(hooks) == tells | {known.events[event][0] for event in TAKING}
     for event, elements in hooks.items():
         ((one,),) = [element["hooks"] for element in elements]
         words = shlex.split(one["command"])

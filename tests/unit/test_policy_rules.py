@@ -4,14 +4,16 @@
 import re
 import time
 from collections.abc import Callable
+from hashlib import sha256
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from memctl import policy
-from memctl.policy import RULES, RULES_VERSION, MemoryPolicy, Rule
+from memctl.policy import RULES, RULES_VERSION, MemoryPolicy, Rule, checks_secrets
 from memctl.policy.engine import Engine
+from memctl.policy.prefilter import Candidates, Prefilter
 
 ROWS = [pytest.param(rule, id=rule.id) for rule in RULES]
 
@@ -130,6 +132,34 @@ def test_no_example_repeated_is_slow(rule: Rule) -> None:
         unit = rule.example[:end]
         text = unit * (12_000 // len(unit))
         assert any(seconds(judge, text) < 0.6 for _ in range(3)), repr(unit)
+
+
+@pytest.mark.parametrize("line", ["token: {}\n", "GITHUB_TOKEN={} "])
+def test_a_list_of_tokens_is_read_once(line: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A piece leaves the token at its end to the next piece, and a value that is told by its form needs no other check."""
+    sha = [sha256(str(number).encode()).hexdigest() for number in range(400)]
+    tokens = [f"ghp_{digits[:20]}{digits[20:36].upper()}" for digits in sha]
+    text = "".join(map(line.format, tokens))
+    checked: list[str] = []
+    read = 0
+    candidates = Prefilter.candidates
+
+    def counting(self: Prefilter, piece: str) -> Candidates:
+        nonlocal read
+        read += len(piece)
+        return candidates(self, piece)
+
+    def check(match: re.Match[str]) -> bool:
+        checked.append(match.group())
+        return False
+
+    monkeypatch.setattr(Prefilter, "candidates", counting)
+    for name in ("named", "credible_key"):
+        monkeypatch.setattr(checks_secrets, name, check)
+    hits = Engine(RULES).scan(text)
+    assert [text[hit.start : hit.end] for hit in hits if hit.rule.id == "github-token"] == tokens
+    assert read < 1.3 * len(text)
+    assert len(checked) < 0.1 * len(tokens)
 
 
 def test_nothing_is_compiled_before_it_is_needed() -> None:

@@ -3,7 +3,7 @@
 import pytest
 
 from memctl.text import times
-from memctl.text.replacing import SAME, compare
+from memctl.text.contradiction import SAME, find_repeat
 
 
 @pytest.mark.parametrize(
@@ -17,13 +17,13 @@ from memctl.text.replacing import SAME, compare
     ],
 )
 def test_what_nearly_repeats(new: str, old: str, why: str) -> None:
-    assert compare(new, old) == why
+    assert find_repeat(new, old) == why
 
 
 def test_a_long_statement_with_another_word_is_nearly_the_same() -> None:
     text = "gateway cache retries session token login billing kestrel tower mill night backup restore export import"
-    assert compare(text.replace("kestrel", "heron"), text) == SAME
-    assert compare(text.replace("kestrel", "7"), text) == ""
+    assert find_repeat(text.replace("kestrel", "heron"), text) == SAME
+    assert find_repeat(text.replace("kestrel", "7"), text) == ""
 
 
 @pytest.mark.parametrize(

@@ -12,16 +12,16 @@ from memctl.annotations import TYPE_CHECKING, NamedTuple
 from memctl.capture.distil import TYPES, WorthKeeping, distil
 from memctl.capture.record import Exchange
 from memctl.ingest import statements
-from memctl.lifecycle.notice import find_similar
+from memctl.lifecycle.conflicts import find_similar
 from memctl.store import sessions, transcripts
 from memctl.store.database import Database
-from memctl.store.items import items, usefulness
+from memctl.store.items import attributes, items
 from memctl.store.quarantine import protected_items
-from memctl.text import clean, replacing, source_trust
+from memctl.text import clean, contradiction, source_trust
 from memctl.types import MemoryItem, MemoryProvenance
 
 if TYPE_CHECKING:
-    from memctl.lifecycle.notice import Similar
+    from memctl.lifecycle.conflicts import Similar
     from memctl.policy import MemoryPolicy
 
 #: Days after which one that nobody keeps is gone, and how sure of it one is, by who said it.
@@ -57,7 +57,7 @@ def gather_candidates(
     found: list[Compared] = []
     with db.snapshot():
         for one in distil(exchanges):
-            if any(replacing.repeats_told(one.text, text) for text in told):
+            if any(contradiction.repeats_told(one.text, text) for text in told):
                 continue
             exchange = exchanges[one.exchange]
             item = _item(one, exchange, session_id, scope)
@@ -87,7 +87,9 @@ def keep_candidates(
                 said.append(same)
                 repeats += _add_evidence(db, same, one, session_id)
                 continue
-            before = next((old.provenance for old in new if replacing.compare(one.item.content, old.content)), None)
+            before = next(
+                (old.provenance for old in new if contradiction.find_repeat(one.item.content, old.content)), None
+            )
             if before is not None:  # the conversation itself says it again
                 before.chunk_ids = list(dict.fromkeys([*before.chunk_ids, *source.chunk_ids]))[:_MOST_EVIDENCE]
                 repeats += 1
@@ -123,7 +125,7 @@ def _add_evidence(db: Database, known_id: str, one: Compared, session_id: str) -
     One that a person says in another conversation stays for good; a model may have read it.
     """
     known, new = items.get(db, known_id), one.item
-    if known is None or known.id in protected_items(db, [known]) or usefulness.was_told(db, known_id, session_id):
+    if known is None or known.id in protected_items(db, [known]) or attributes.was_told(db, known_id, session_id):
         return False
     source = known.provenance
     turns = [one for one in new.provenance.chunk_ids if "#" in one and one not in source.chunk_ids]

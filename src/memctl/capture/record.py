@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator
 
 from memctl import errors, ids
 from memctl.annotations import TYPE_CHECKING, NamedTuple
-from memctl.capture import own
+from memctl.capture import turns
 from memctl.capture.transcript import Conversations, Transcript, open_database, open_transcript
 from memctl.capture.turns import Turn
 from memctl.ingest import statements
@@ -207,7 +207,7 @@ class Capture:
         return held is not None and held != judged.answer and bool(judged.answer)
 
     def _words(self, turn: Turn | None) -> str:
-        return own.without_known(turn.text, self._content_of) if turn else ""
+        return turns.without_known(turn.text, self._content_of) if turn else ""
 
     def _content_of(self, handle: str) -> str:
         """Title and content of the item that is shown by this id; "" for none."""

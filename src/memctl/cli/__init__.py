@@ -110,11 +110,11 @@ def _about(words: Sequence[str], console: Console, given: parser.Given) -> int:
 
 def _manual(words: Sequence[str], console: Console) -> int:
     """Print the manual page of a command, or of memctl, for man."""
-    from memctl.cli import manual
+    from memctl.cli import help as pages
 
     if len(words) > 1:
         raise errors.UsageError("help --man takes one command", command="help")
-    console.text(manual.manual(load(words[0])) if words else manual.overview(), verbatim=True)
+    console.text(pages.manual_page(load(words[0])) if words else pages.manual_overview(), verbatim=True)
     return 0
 
 

@@ -1,9 +1,13 @@
-"""Help pages, written from the operation table. The width is fixed: COLUMNS if it is set, else 80."""
+"""Help pages and pages for man, written from the operation table.
+
+The width of a help page is fixed: COLUMNS if it is set, else 80. `memctl help --man` prints those for man.
+"""
 
 import os
 import textwrap
 from collections.abc import Iterable, Iterator
 
+from memctl import __version__
 from memctl.operation import Operation, Param
 from memctl.ops import EVERYDAY, GLOBALS, GROUPS, TABLE, Option, commands
 
@@ -191,3 +195,93 @@ def _section(title: str, rows: "Iterable[tuple[str, str]]", column: int = _COLUM
         else:
             yield f"  {name}".ljust(column) + lines.pop(0)
         yield from (" " * column + line for line in lines)
+
+
+# --- manual pages -----------------------------------------------------------------------------------------------------
+
+
+def manual_page(op: Operation) -> Iterator[str]:
+    """The page of a command, line by line."""
+    placed = [param for param in op.params() if param.arg.cli and goes_by_place(param)]
+    yield from _manual_head(f"memctl-{op.name}", op.summary)
+    yield ".SH SYNOPSIS"
+    yield from _as_typed(line[len("usage: ") :] for line in usage(op))
+    yield ".SH DESCRIPTION"
+    rest = textwrap.dedent((op.fn.__doc__ or "").partition("\n")[2]).strip()
+    yield from _paragraphs(f"{op.summary}.\n\n{rest}")
+    yield from _terms("ARGUMENTS", map(row, placed))
+    yield from _terms("OPTIONS", map(row, options_of(op)))
+    yield ".PP"
+    yield from _filled("Global options stand in memctl(1).")
+    if op.examples:
+        yield ".SH EXAMPLES"
+        yield from _as_typed(op.examples)
+    exits = {code: EXITS[code] for code in (0, 1, 2)} | op.exits
+    yield from _terms("EXIT STATUS", ((str(code), words) for code, words in sorted(exits.items())))
+    yield ".SH SEE ALSO"
+    yield ".BR memctl (1)"
+
+
+def manual_overview() -> Iterator[str]:
+    """The page of memctl itself: the commands by their groups, global options, environment and exit status."""
+    yield from _manual_head("memctl", "Memory for LLMs in one SQLite file")
+    yield ".SH SYNOPSIS"
+    yield from _as_typed(["memctl [global options] COMMAND [arguments]"])
+    yield ".SH DESCRIPTION"
+    yield from _paragraphs(
+        "Stores what people, models and documents say in one SQLite file, finds it again, and packs it into a block "
+        "for a model. Answers go to standard output, remarks to standard error.\n\nmemctl help COMMAND tells about a "
+        "command as memctl-COMMAND(1) does; memctl docs has the documentation."
+    )
+    for group in GROUPS:
+        names = [name for name in commands() if TABLE[name].group == group]
+        yield from _terms(f"{group} commands".upper(), ((f"memctl-{name}(1)", TABLE[name].summary) for name in names))
+    yield from _terms("GLOBAL OPTIONS", map(global_row, GLOBALS))
+    yield from _terms("EXIT STATUS", ((str(code), words) for code, words in EXITS.items()))
+
+
+def _manual_head(name: str, summary: str) -> Iterator[str]:
+    yield '.\\" Written from the table of operations (memctl help --man).'
+    yield f'.TH {_plain(name.upper())} 1 "" "memctl {__version__}" "memctl"'
+    yield ".SH NAME"
+    yield f"{_plain(name)} \\- {_plain(summary)}"
+
+
+def _plain(text: str) -> str:
+    """Text that man shows as it is."""
+    text = text.replace("\\", "\\e").replace("-", "\\-").replace("^", "\\(ha").replace("~", "\\(ti")
+    text = text.replace("`", "\\(ga").replace("'", "\\(aq")
+    return "".join(char if char.isascii() else f"\\[u{ord(char):04X}]" for char in text)
+
+
+def _line(text: str) -> str:
+    """A line of text, which must not begin like a request."""
+    return f"\\&{_plain(text)}" if text[:1] in (".", "'") else _plain(text)
+
+
+def _filled(text: str) -> Iterator[str]:
+    yield from map(_line, textwrap.wrap(" ".join(text.split()), 100, break_long_words=False, break_on_hyphens=False))
+
+
+def _as_typed(lines: Iterable[str]) -> Iterator[str]:
+    yield ".nf"
+    yield from (_line(line) for line in lines)
+    yield ".fi"
+
+
+def _paragraphs(text: str) -> Iterator[str]:
+    for number, paragraph in enumerate(text.strip().split("\n\n")):
+        if number:
+            yield ".PP"
+        by_hand = paragraph.startswith(" ") or "\n " in paragraph
+        yield from _as_typed(paragraph.split("\n")) if by_hand else _filled(paragraph)
+
+
+def _terms(title: str, rows: Iterable[tuple[str, str]]) -> Iterator[str]:
+    """A section of terms with their words; nothing without terms."""
+    for number, (name, words) in enumerate(rows):
+        if not number:
+            yield f".SH {_plain(title)}"
+        yield ".TP"
+        yield f".B {_plain(name)}"
+        yield from _filled(words)

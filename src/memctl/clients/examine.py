@@ -1,20 +1,23 @@
 """Whether memory would work in a client: its entry and its hooks, and what they run; and the proof that it does."""
 
+import json
 import os
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from shutil import which
 
-from memctl import errors
+from memctl import __version__, errors, ids
 from memctl.annotations import Any, NamedTuple
 from memctl.clients import known, toml_text
-from memctl.clients.dialects import TELLING
-from memctl.clients.handshake import own_command, shake_hands
 from memctl.clients.json_text import JsonText
-from memctl.clients.known import Client, Scope
+from memctl.clients.known import TELLING, Client, Scope
 from memctl.clients.wiring import SERVER, Wiring, commands_of
+from memctl.process import own_command, running
 from memctl.store.check import Check
+
+#: Seconds that the server may take on a busy machine, and bytes that it may answer.
+PATIENCE, _LIMIT = 60.0, 4 << 20
 
 #: Said of Claude Code when it has both.
 TWICE = "Its plugin {plugin} is enabled, too, so its model is told twice: memctl teardown claude, or disable the plugin"
@@ -327,3 +330,40 @@ def _proof(client: Client, program: str | None, entry: Entry | None, environ: Ma
         if proof.recalled
         else Check("client_proof_tools", "fail", str(len(proof.offered)), "The model got no answer from recall")
     )
+
+
+def shake_hands(argv: Sequence[str], patience: float = PATIENCE) -> dict[str, Any]:
+    """How the server answers: `ok`, its `tools` by name and `version`, or in `problem` what went wrong."""
+    from signal import SIGTERM
+
+    hello = {
+        "protocolVersion": "2025-06-18",
+        "capabilities": {},
+        "clientInfo": {"name": "memctl setup", "version": __version__},
+    }
+    calls = (
+        {"id": 1, "method": "initialize", "params": hello},
+        {"method": "notifications/initialized"},
+        {"id": 2, "method": "tools/list", "params": {}},
+    )
+    data = "".join(json.dumps({"jsonrpc": "2.0", **call}) + "\n" for call in calls).encode()
+    with running(_LIMIT) as program:
+        try:
+            program.start(argv, data)
+        except OSError as exc:
+            return {"ok": False, "problem": f"{argv[0]} cannot be run: {exc.strerror or exc}"}
+        finished = program.exchange(ids.monotonic() + patience)
+        if not finished:
+            program.end(SIGTERM)
+    answers: dict[Any, Any] = {}
+    for line in "".join(program.pieces).splitlines():
+        try:
+            answer = json.loads(line)
+            answers[answer.get("id")] = answer.get("result") or {}
+        except (ValueError, AttributeError):
+            return {"ok": False, "problem": "it writes lines that are no answers"}
+    tools = [one.get("name", "") for one in answers.get(2, {}).get("tools", [])]
+    if not tools:
+        why = "it gave no list of tools" if finished else f"it did not answer within {patience:g} s"
+        return {"ok": False, "problem": why + program.stderr_tail()}
+    return {"ok": True, "version": answers.get(1, {}).get("serverInfo", {}).get("version", ""), "tools": tools}

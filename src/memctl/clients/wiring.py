@@ -7,9 +7,9 @@ import sys
 from memctl import errors
 from memctl.annotations import TYPE_CHECKING, Any
 from memctl.clients import toml_text
-from memctl.clients.dialects import TAKING, TELLING
 from memctl.clients.files import FileEdit, give_back, is_shared
 from memctl.clients.json_text import JsonText, Keys
+from memctl.clients.known import TAKING, TELLING
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

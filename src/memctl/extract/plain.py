@@ -10,10 +10,11 @@ from memctl.extract import Anchor, Document, Hidden, Limits, kind_of
 from memctl.text.chunking.outline import markup_of
 from memctl.text.decoding import decode
 
-#: Where something begins that is looked at: a fence, code in a line, a comment, a link definition used as one, a tag.
+#: Where something begins that is looked at: code, a comment, a tag that may hide, a link definition used as a comment.
+#: That each begins with one of four characters lets the search pass over all others.
 _START = re.compile(
-    r"^[ \t]{0,3}(`{3,}|~{3,})[^\n]*|(`+)|(<!--)|^\[(?://|comment)\]:[ \t]{0,9}([^\n]{1,2000})"
-    r"|<([a-z][a-z0-9]{0,20})\b([^<>]{0,1000}(?:\bhidden\b|\bstyle\b|\bcolor\b)[^<>]{0,1000})>",
+    r"[`~<\[](?:(?<=`)(`*)|(?<=~)(~~+)|(?<=<)(!--)|(?<=^\[)(?://|comment)\]:[ \t]{0,9}([^\n]{1,2000})"
+    r"|(?<=<)([a-z][a-z0-9]{0,20})\b([^<>]{0,1000}(?:\bhidden\b|\bstyle\b|\bcolor\b)[^<>]{0,1000})>)",
     re.MULTILINE | re.IGNORECASE,
 )
 #: One of these is in every text in which something may be hidden; finding none takes a fraction of the time.
@@ -73,12 +74,13 @@ def _divide(text: str) -> tuple[str, tuple[Hidden, ...]]:
     hidden: list[Hidden] = []
     at = done = 0
     line, counted = 1, 0
-    last = {"<!--": text.rfind("-->")}  # where the last end stands of what begins so
+    # Where the last end stands of what begins so, and the blank line that ends a span of code at the latest.
+    last = {"<!--": text.rfind("-->"), "`": 0}
     while match := _START.search(text, at):
         start = match.start()
         found = _hidden(text, match, last)
         if found is None:
-            at = _after_code(text, match)
+            at = _after_code(text, match, last)
             continue
         end, words = found
         at = end
@@ -117,14 +119,21 @@ def _hidden(text: str, match: re.Match[str], last: dict[str, int]) -> tuple[int,
     return None
 
 
-def _after_code(text: str, match: re.Match[str]) -> int:
+def _after_code(text: str, match: re.Match[str], last: dict[str, int]) -> int:
     """Where to go on: after a block or a span of code, or after what turned out to be nothing."""
-    fence, ticks = match[1], match[2]
-    if fence:
-        stop = re.compile(rf"^[ \t]{{0,3}}{fence[0]}{{{len(fence)},}}[ \t]*$", re.MULTILINE).search(text, match.end())
-        return stop.end() if stop else len(text)
-    if ticks:
-        line_end = text.find("\n\n", match.end())
-        stop_at = text.find(ticks, match.end(), line_end if line_end >= 0 else len(text))
-        return stop_at + len(ticks) if stop_at >= 0 else match.end()
-    return match.end()
+    start, end = match.span()
+    sign = match[0]
+    if match[1] is None and match[2] is None:
+        return end
+    if len(sign) > 2:
+        _, line_feed, indent = f"\n{text[max(0, start - 4) : start]}"[-4:].rpartition("\n")
+        if line_feed and not indent.strip(" \t"):
+            stop = re.compile(rf"\n[ \t]{{0,3}}{sign[0]}{{{len(sign)},}}[ \t]*$", re.MULTILINE).search(text, end)
+            return stop.end() if stop else len(text)
+    if sign[0] == "~":
+        return end
+    if last["`"] < end:
+        blank = text.find("\n\n", end)
+        last["`"] = blank if blank >= 0 else len(text)
+    stop_at = text.find(sign, end, last["`"])
+    return stop_at + len(sign) if stop_at >= 0 else end

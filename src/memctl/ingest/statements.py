@@ -23,7 +23,7 @@ from memctl.text import clean, source_trust
 from memctl.types import MemoryItem
 
 if TYPE_CHECKING:
-    from memctl.lifecycle.notice import Similar
+    from memctl.lifecycle.conflicts import Similar
     from memctl.policy import MemoryPolicy, PolicyVerdict
     from memctl.text.references import Reference
 

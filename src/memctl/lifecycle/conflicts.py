@@ -1,18 +1,21 @@
-"""Conflicts: found among all statements of some scopes, and ended by what somebody decides.
+"""Conflicts: found among all statements of some scopes, noticed of a new one, and ended by what somebody decides.
 
 Two statements are compared when they share two of their rarest words, so the cost grows as the store does, not as its
-square; of those that share them, the newest are compared.
+square; of those that share them, the newest are compared. Of a new statement the full-text index tells which these are.
 """
 
 from collections import Counter
 from collections.abc import Iterable
 from itertools import chain, combinations
 
+from memctl.annotations import NamedTuple
 from memctl.store import conflicts
 from memctl.store.database import Database
 from memctl.store.filters import Filters
 from memctl.store.items import attributes, events, items, overview
+from memctl.store.search import index
 from memctl.text import contradiction
+from memctl.text.query import analyse
 from memctl.text.similarity import SharedKeys
 from memctl.types import MemoryItem
 
@@ -88,3 +91,72 @@ def decide(db: Database, conflict: conflicts.Conflict, decision: str, reason: st
 def sides(db: Database, found: Iterable[conflicts.Conflict]) -> dict[str, MemoryItem]:
     """The items of conflicts, by id."""
     return {item.id: item for item in items.get_many(db, dict.fromkeys(i for one in found for i in (one.a, one.b)))}
+
+
+#: Of so many words of a statement the index is asked how many items have them; the ASKED that any has are looked for.
+WORDS_COUNTED, ASKED = 12, 4
+#: Counting the items of a word ends here; first all words are counted so far, since few words are as rare.
+COMMON_ENOUGH, RARE_ENOUGH = 500, 25
+#: What is said of two statements of which the older one is known to be wrong.
+RETRACTED = f"{contradiction.SAME}, and it was retracted"
+#: How many statements are compared, the newest first, and how many are told.
+MATCHES, MOST_TOLD = 20, 3
+
+
+class Similar(NamedTuple):
+    """A stored statement that a new one nearly repeats, or contradicts, and what shows it."""
+
+    id: str
+    why: str
+
+    @property
+    def is_repeat(self) -> bool:
+        """Whether both say the same."""
+        return self.why in (contradiction.SAME, RETRACTED)
+
+
+def find_similar(db: Database, item: MemoryItem) -> list[Similar]:
+    """The statements in the item's scope that it nearly repeats or contradicts, the newest first.
+
+    Passages of documents are not among them, nor what policy holds back. What was retracted is only repeated: that the
+    new one says something else is what it was retracted for.
+    """
+    if not index.has_index(db):
+        return []
+    asked = list(dict.fromkeys(map(index.quote_phrase, analyse(item.content).terms[:WORDS_COUNTED])))
+    known = _rarest(db, asked)
+    if not known or (len(known) == 1 and index.count_matches(db, known[0], COMMON_ENOUGH) >= COMMON_ENOUGH):
+        return []
+    expression = _two_of(known) or known[0]
+    filters = Filters((item.scope,), corpus_id=item.corpus_id, origin="statements")
+    rows = index.newest_matches(db, expression, filters, MATCHES)
+    found = index.fetch_candidates(db, dict.fromkeys(rows, 0.0), rows)
+    told = ((one.id, _compare(one, item)) for one in found if one.injectable)
+    return [Similar(item_id, why) for item_id, why in told if why][:MOST_TOLD]
+
+
+def _compare(old: index.Candidate, new: MemoryItem) -> str:
+    """What a new statement is to an old one; "" when they have nothing to do with each other."""
+    against, same = contradiction.find(old.content, new.content), contradiction.find_repeat(new.content, old.content)
+    if old.validation == "retracted":
+        return RETRACTED if same and not against else ""
+    return against or same
+
+
+def _rarest(db: Database, phrases: list[str]) -> list[str]:
+    """The rarest of the phrases that any item has; which of them is rarer is counted where it decides."""
+    counts = {phrase: index.count_matches(db, phrase, RARE_ENOUGH) for phrase in phrases}
+    known = [phrase for phrase in phrases if counts[phrase]]
+    if len(known) > ASKED > sum(counts[phrase] < RARE_ENOUGH for phrase in known):
+        more = (phrase for phrase in known if counts[phrase] == RARE_ENOUGH)
+        counts |= {phrase: index.count_matches(db, phrase, COMMON_ENOUGH) for phrase in more}
+    return sorted(known, key=counts.__getitem__)[:ASKED]
+
+
+def _two_of(phrases: list[str]) -> str:
+    """An expression for what has two of these phrases at least, each asked for as seldom as can be: that costs."""
+    if len(phrases) < 2:
+        return ""
+    left, right = phrases[: len(phrases) // 2], phrases[len(phrases) // 2 :]
+    of_each = f"(({' OR '.join(left)}) AND ({' OR '.join(right)}))"
+    return " OR ".join(filter(None, (of_each, _two_of(left), _two_of(right))))

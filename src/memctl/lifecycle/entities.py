@@ -7,9 +7,8 @@ and so is a relation: it is about both of its entities, whatever it is called.
 from collections.abc import Iterable, Iterator, Mapping
 
 from memctl.annotations import Any
-from memctl.lifecycle.foreign_lines import statement, type_of
 from memctl.lifecycle.import_ import GivenLine
-from memctl.lifecycle.jsonl import InvalidLine, parse_line
+from memctl.lifecycle.jsonl import InvalidLine, parse_line, statement, type_of
 from memctl.text import clean, jsons
 
 _PROGRAM = "mcp-memory"

@@ -12,10 +12,9 @@ from contextlib import contextmanager
 from typing import Any, BinaryIO
 
 from memctl import errors, ids
-from memctl.lifecycle import entities, note_folders
-from memctl.lifecycle.foreign_lines import link, share_of, statement, time_of, type_of
+from memctl.lifecycle import entities, markdown
 from memctl.lifecycle.import_ import GivenLine
-from memctl.lifecycle.jsonl import InvalidLine, export_lines, number_lines
+from memctl.lifecycle.jsonl import InvalidLine, export_lines, link, number_lines, share_of, statement, time_of, type_of
 from memctl.names import GLOBAL_SCOPE, SESSION_RELATIONS
 from memctl.store import foreign
 from memctl.store.database import Database
@@ -60,9 +59,9 @@ def open_source(
         found = named
     _check_format(path, found, named)
     if stream is None:
-        yield found, note_folders.read_folder(path, tell)
+        yield found, markdown.read_folder(path, tell)
     elif found == "markdown":
-        yield found, note_folders.read_file(path, stream, tell)
+        yield found, markdown.read_file(path, stream, tell)
     elif found == "mcp-memory":
         yield found, entities.read_lines(number_lines(stream))
     elif found == "mem-context":

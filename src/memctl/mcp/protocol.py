@@ -6,23 +6,21 @@ in `_meta`. Nothing is announced that is not done: no subscriptions, no log leve
 """
 
 import json
+import os
 import re
+import threading
+from collections.abc import Callable
 from functools import partial
 
 from memctl import ids
 from memctl.annotations import TYPE_CHECKING, Any, NamedTuple
 from memctl.mcp import tools
-from memctl.mcp.aliases import ALIASES, translate
 from memctl.mcp.middleware import InternalFault, unforeseen
-from memctl.mcp.tool_schema import CatalogTool, catalog
+from memctl.mcp.tool_schema import ALIASES, CatalogTool, catalog, translate_alias
 from memctl.operation import utf8
 from memctl.text.clean import one_line
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from memctl.mcp.roots import Roots
-
     Say = Callable[[str], None]
     #: Called with how many steps are done, and with words.
     Tell = Callable[[float, str], None]
@@ -263,7 +261,7 @@ class Protocol:
         name, arguments = _text(params, "name"), params.get("arguments")
         if arguments is not None and not isinstance(arguments, dict):
             raise ProtocolError(INVALID_PARAMS, "arguments are a JSON object")
-        meant, arguments, said = translate(name, arguments or {})
+        meant, arguments, said = translate_alias(name, arguments or {})
         entry = self._tools.get(meant)
         if entry is None:
             words = f"there is no tool {name[:80]}; these are: {', '.join(one.name for one in self.listed)}"
@@ -343,3 +341,67 @@ def progress(tell: "Tell") -> "Say":
 def _name_of(client: Any) -> str:
     """What a client calls itself, on one line; "" when it says nothing of use."""
     return one_line(str(client.get("name") or ""), 60) if isinstance(client, dict) else ""
+
+
+# --- where the client works -------------------------------------------------------------------------------------------
+
+
+#: The id of our one request.
+ROOTS_ID = "memctl-roots"
+#: Seconds that calls wait for the answer; then they go on without it.
+ROOTS_SECONDS = 2.0
+
+
+class Roots:
+    """The folders of one client; `locate` is told the first of them that is there."""
+
+    def __init__(self, locate: Callable[[str], None]) -> None:
+        self._locate, self._is_able = locate, False
+        self._said = threading.Event()  # the answer came, or nobody waits for it
+        self._said.set()
+
+    def hear(self, request: "Request", send: "Callable[[dict[str, Any]], None]") -> None:
+        """See whether a message of the client says that it has roots, or now is the time to ask for them."""
+        if request.method == "initialize":
+            able = request.params.get("capabilities")
+            self._is_able = isinstance(able, dict) and isinstance(able.get("roots"), dict)
+        elif self._is_able and request.method in ("notifications/initialized", "notifications/roots/list_changed"):
+            self._said.clear()
+            send({"jsonrpc": "2.0", "id": ROOTS_ID, "method": "roots/list"})
+
+    def take(self, line: bytes) -> None:
+        """Read an answer of the client, if it is the one to our request; one that names no folder changes nothing."""
+        if not self._is_able or ROOTS_ID.encode() not in line:
+            return
+        folder = None
+        try:
+            answer = json.loads(line)
+            if answer.get("id") != ROOTS_ID:
+                return
+            folder = next((path for one in answer["result"]["roots"] if (path := _folder(one["uri"]))), None)
+        except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
+            pass  # an error, or nothing that is known
+        if folder is not None:
+            self._locate(folder)
+        self._said.set()
+
+    def wait(self) -> None:
+        """Wait until the client has said where it works, once and not for long."""
+        if not self._said.wait(ROOTS_SECONDS):
+            self._said.set()
+
+    def give_up(self) -> None:
+        """Nothing more comes from the client."""
+        self._said.set()
+
+
+def _folder(uri: str) -> str:
+    """The folder of a root; "" when it is none on this machine."""
+    from urllib.parse import unquote, urlsplit
+
+    parts = urlsplit(uri)
+    if parts.scheme != "file" or parts.netloc not in ("", "localhost"):
+        return ""
+    path = unquote(parts.path)
+    path = path.lstrip("/") if os.name == "nt" else path
+    return path if "\0" not in path and os.path.isabs(path) and os.path.isdir(path) else ""

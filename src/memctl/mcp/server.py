@@ -21,9 +21,8 @@ from memctl.mcp.audit import AuditLogger
 from memctl.mcp.guard import GuardError, ServerGuard
 from memctl.mcp.handle_pool import HandlePool
 from memctl.mcp.middleware import Metrics, ToolMiddleware
-from memctl.mcp.protocol import Protocol
+from memctl.mcp.protocol import Protocol, Roots
 from memctl.mcp.rate_limiter import RateLimiter
-from memctl.mcp.roots import Roots
 from memctl.mcp.session import SessionTracker
 from memctl.mcp.tool_schema import CatalogTool, catalog
 from memctl.mcp.tools import ToolRunner
@@ -251,8 +250,7 @@ def _has_remotes(pool: HandlePool) -> bool:
 
 def _exchange_once(pool: HandlePool, ctx: Context) -> str:
     """`memctl remote sync`, as a process; what it complained of."""
-    from memctl.clients.handshake import own_command
-    from memctl.process import running
+    from memctl.process import own_command, running
 
     said: list[str] = []
     config = ["--config", ctx.config_flag] if ctx.config_flag else []

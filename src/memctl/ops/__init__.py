@@ -67,9 +67,9 @@ TABLE: dict[str, Row] = {
     "docs": Row("memctl.ops.start.docs", "Read the documentation", "Start"),
     "setup": Row("memctl.ops.connect.setup", "Put memory into AI clients", "Connect"),
     "teardown": Row("memctl.ops.connect.setup", "Take memory out of AI clients again", "Connect"),
-    "eco": Row("memctl.ops.connect.eco", "Switch eco mode of this project on or off", "Connect"),
-    "hooks-path": Row("memctl.ops.connect.eco", "Print the folders of the hook scripts and of eco mode", "Connect"),
-    "scripts-path": Row("memctl.ops.connect.eco", "Print the folder of the install scripts", "Connect"),
+    "eco": Row("memctl.ops.connect.setup", "Switch eco mode of this project on or off", "Connect"),
+    "hooks-path": Row("memctl.ops.connect.setup", "Print the folders of the hook scripts and of eco mode", "Connect"),
+    "scripts-path": Row("memctl.ops.connect.setup", "Print the folder of the install scripts", "Connect"),
     "hook": Row(
         "memctl.ops.connect.hook", "Tell a client's model what memory knows, at an event of the client", "Connect"
     ),
@@ -77,7 +77,7 @@ TABLE: dict[str, Row] = {
     "completion": Row("memctl.ops.connect.shell", "Print what makes a shell complete memctl's words", "Connect"),
     "shell-init": Row("memctl.ops.connect.shell", "Print shortcuts and settings for a shell to evaluate", "Connect"),
     "ingest": Row(
-        "memctl.ops.write.ingest", "Store documents as raw passages, kept out of recall until promoted", "Write"
+        "memctl.ops.write.folders", "Store documents as raw passages, kept out of recall until promoted", "Write"
     ),
     "mount": Row("memctl.ops.write.folders", "Register a folder that feeds the store", "Write"),
     "sync": Row("memctl.ops.write.folders", "Bring the store up to date with its folders", "Write"),
@@ -102,7 +102,7 @@ TABLE: dict[str, Row] = {
     "search": Row("memctl.ops.recall.search", "Search items by words, best first", "Recall"),
     "read": Row("memctl.ops.look.items", "Read items in full", "Look", cli=False),
     "handoff": Row(
-        "memctl.ops.recall.handoff",
+        "memctl.ops.recall.block",
         "Print what a session left: what is open, what was decided, where it stopped",
         "Recall",
     ),
@@ -116,28 +116,26 @@ TABLE: dict[str, Row] = {
     "show": Row("memctl.ops.look.items", "Show one item in full, or several", "Look"),
     "list": Row("memctl.ops.look.items", "List items, newest first", "Look"),
     "inspect": Row("memctl.ops.look.inspect", "Show the structure of a folder as one block", "Look"),
-    "workspace": Row(
-        "memctl.ops.care.workspaces", "Save views of the store by name, to read and write through", "Care"
-    ),
+    "workspace": Row("memctl.ops.care.scopes", "Save views of the store by name, to read and write through", "Care"),
     "scope": Row(
         "memctl.ops.care.scopes", "Show the scope of this project, list all, or move one into another", "Care"
     ),
-    "workspace-list": Row("memctl.ops.care.workspaces", "List the workspaces", "Care", cli=False),
+    "workspace-list": Row("memctl.ops.care.scopes", "List the workspaces", "Care", cli=False),
     "workspace-register": Row(
-        "memctl.ops.care.workspaces", "Make a workspace, or change what is given of one", "Care", cli=False
+        "memctl.ops.care.scopes", "Make a workspace, or change what is given of one", "Care", cli=False
     ),
-    "workspace-remove": Row("memctl.ops.care.workspaces", "Forget a workspace; its items stay", "Care", cli=False),
+    "workspace-remove": Row("memctl.ops.care.scopes", "Forget a workspace; its items stay", "Care", cli=False),
     "session": Row(
         "memctl.ops.look.sessions", "Look at recorded conversations, link them, start one, or delete one", "Look"
     ),
     "session-start": Row(
-        "memctl.ops.look.threads", "Begin a session, and say which earlier ones it comes after", "Write", cli=False
+        "memctl.ops.look.sessions", "Begin a session, and say which earlier ones it comes after", "Write", cli=False
     ),
     "session-list": Row(
-        "memctl.ops.look.threads", "List sessions, with how many items were said in each", "Look", cli=False
+        "memctl.ops.look.sessions", "List sessions, with how many items were said in each", "Look", cli=False
     ),
-    "session-tree": Row("memctl.ops.look.threads", "Show what hangs together with a session", "Look", cli=False),
-    "session-link": Row("memctl.ops.look.threads", "Say how one session relates to another", "Change", cli=False),
+    "session-tree": Row("memctl.ops.look.sessions", "Show what hangs together with a session", "Look", cli=False),
+    "session-link": Row("memctl.ops.look.sessions", "Say how one session relates to another", "Change", cli=False),
     "session-inject": Row(
         "memctl.ops.look.sessions",
         "Begin a turn: record the question, and recall what answers it",
@@ -151,12 +149,12 @@ TABLE: dict[str, Row] = {
     "digest": Row("memctl.ops.look.status", "Sum up on one page what a scope holds", "Look"),
     "stats": Row("memctl.ops.look.status", "Count what the store holds", "Look"),
     "context": Row(
-        "memctl.ops.recall.context",
+        "memctl.ops.recall.block",
         "Print what answers a question, what of it is disputed, and when it was said, as one block",
         "Recall",
     ),
     "build-context": Row(
-        "memctl.ops.recall.context",
+        "memctl.ops.recall.block",
         "Recall memories with the conflicts between them and when they were said, as rekal does",
         "Recall",
         cli=False,
@@ -168,23 +166,23 @@ TABLE: dict[str, Row] = {
     ),
     "review": Row("memctl.ops.look.review", "Go through what waits for a decision", "Look"),
     "timeline": Row("memctl.ops.look.timeline", "Show when things were said, and what was said last", "Look"),
-    "topics": Row("memctl.ops.look.topics", "List what the store is about, as topics named by their words", "Look"),
+    "topics": Row("memctl.ops.look.entities", "List what the store is about, as topics named by their words", "Look"),
     "useful": Row(
-        "memctl.ops.look.useful",
+        "memctl.ops.look.eval",
         "List what helped of what conversations were told, and what only cost tokens",
         "Look",
     ),
     "entities": Row(
         "memctl.ops.look.entities", "List what the items name: files, addresses, code, versions, days, names", "Look"
     ),
-    "graph": Row("memctl.ops.look.graph", "Show what hangs together, as a graph", "Look"),
+    "graph": Row("memctl.ops.look.near", "Show what hangs together, as a graph", "Look"),
     "conflicts": Row("memctl.ops.look.conflicts", "List statements that contradict each other", "Look"),
     "links": Row("memctl.ops.change.links", "List the links of an item, in both directions", "Look"),
     "related": Row("memctl.ops.look.near", "List what an item hangs together with", "Look"),
     "similar": Row("memctl.ops.look.near", "List items that say much the same", "Look"),
     "eval": Row("memctl.ops.look.eval", "Measure how well search answers your own questions", "Look"),
-    "forget": Row("memctl.ops.change.archive", "Put items away, so that nothing finds them any more", "Change"),
-    "restore": Row("memctl.ops.change.archive", "Bring items back that were put away or have expired", "Change"),
+    "forget": Row("memctl.ops.change.retention", "Put items away, so that nothing finds them any more", "Change"),
+    "restore": Row("memctl.ops.change.retention", "Bring items back that were put away or have expired", "Change"),
     "edit": Row("memctl.ops.change.edit", "Change fields of an item, or all of it in your editor", "Change"),
     "tag": Row("memctl.ops.change.edit", "Add tags to items, and take tags away", "Change"),
     "supersede": Row("memctl.ops.change.truth", "Replace an item by a newer statement", "Change"),
@@ -198,11 +196,11 @@ TABLE: dict[str, Row] = {
         "memctl.ops.change.truth", "Say that items are right, or, without ids, check the whole store", "Change"
     ),
     "promote": Row(
-        "memctl.ops.change.promotion", "Raise items to a higher tier, and let raw passages be recalled", "Change"
+        "memctl.ops.change.retention", "Raise items to a higher tier, and let raw passages be recalled", "Change"
     ),
-    "retain": Row("memctl.ops.change.promotion", "Say how long items keep their worth", "Change"),
-    "undo": Row("memctl.ops.change.undo", "Take back what commands and tools wrote", "Change"),
-    "log": Row("memctl.ops.change.undo", "Say what was written to the store, newest first", "Change"),
+    "retain": Row("memctl.ops.change.retention", "Say how long items keep their worth", "Change"),
+    "undo": Row("memctl.ops.change.history", "Take back what commands and tools wrote", "Change"),
+    "log": Row("memctl.ops.change.history", "Say what was written to the store, newest first", "Change"),
     "history": Row(
         "memctl.ops.change.history", "Show every state of an item, and what changed from each to the next", "Change"
     ),
@@ -245,16 +243,20 @@ TABLE: dict[str, Row] = {
     "consolidate": Row(
         "memctl.ops.care.consolidate", "Merge near-duplicates, promote what proved itself, archive what is over", "Care"
     ),
-    "backup": Row("memctl.ops.care.backup", "Copy the store to a file, checked, while others go on using it", "Care"),
-    "salvage": Row("memctl.ops.care.backup", "Read what can be read of a damaged store into a new one", "Care"),
+    "backup": Row(
+        "memctl.ops.care.maintenance", "Copy the store to a file, checked, while others go on using it", "Care"
+    ),
+    "salvage": Row("memctl.ops.care.maintenance", "Read what can be read of a damaged store into a new one", "Care"),
     "doctor": Row(
         "memctl.ops.care.doctor", "Check Python, SQLite, the store and its index, and say what is wrong", "Care"
     ),
-    "vacuum": Row("memctl.ops.care.backup", "Give the space of deleted rows back to the disk", "Care"),
+    "vacuum": Row("memctl.ops.care.maintenance", "Give the space of deleted rows back to the disk", "Care"),
     "quarantine": Row(
-        "memctl.ops.care.quarantine", "Look at what policy holds back, release it, or delete it for good", "Care"
+        "memctl.ops.care.policy", "Look at what policy holds back, release it, or delete it for good", "Care"
     ),
-    "embed": Row("memctl.ops.care.index", "Make vectors of the items, so that search also finds by meaning", "Care"),
+    "embed": Row(
+        "memctl.ops.care.maintenance", "Make vectors of the items, so that search also finds by meaning", "Care"
+    ),
     "trust": Row("memctl.ops.care.trust", "Say that a store is trusted, though somebody else made it", "Care"),
     "untrust": Row("memctl.ops.care.trust", "Trust a store no longer", "Care"),
     "config": Row(
@@ -262,7 +264,9 @@ TABLE: dict[str, Row] = {
         "Show the settings and where each comes from, or change them",
         "Care",
     ),
-    "reindex": Row("memctl.ops.care.index", "Make the full-text index anew, with another tokenizer if wanted", "Care"),
+    "reindex": Row(
+        "memctl.ops.care.maintenance", "Make the full-text index anew, with another tokenizer if wanted", "Care"
+    ),
     "metrics": Row("memctl.ops.start.serve", "Count what the running server did, tool by tool", "Care", cli=False),
 }
 

@@ -27,19 +27,33 @@ def entropy(text: str) -> float:
     return -sum(counts.count(n) * (n / size * log2(n / size)) for n in set(counts)) if size else 0.0
 
 
-_PLACEHOLDER = lazy_regex(
-    r"^[<{\[(%*.#?~-]|[>}\])%]$|\$\{|\$\(|\{\{|<%|%\(|\*{3}|\.\.\.|…|\[redacted|"
-    r"(?i:x{4,}|0{6,}|1{6,}|change_?-?me|example|placeholder|dummy|redacted|insert|replace|sample|fake|mock|"
-    r"your[-_]|my[-_]|[-_]here|todo|foo_?bar|abcdef|abc123|123456|qwerty|not[-_]?a[-_]|test[-_]?(?:key|token|secret)|"
-    r"^(?:none|null|nil|true|false|undefined|string|secret|password|token|passwd|value|default|optional|required)$)|"
-    r"(?i:^your|(?:^|[-_])test[-_]?\d{0,4}$|(?:[A-Z]{3,}_){5})|"
-    r"environ|getenv|process\.env|vault:|^(?:enc|ENC)\[|^\{cipher\}|^sha(?:1|256|384|512)[-:]|^arn:|^https?://|^/"
+# Expressions with alternatives that begin with different plain characters are tried a few times as quick as those that
+# ignore case or ask where the text begins: what a placeholder is told by is sorted by that.
+_PLACEHOLDER_START = lazy_regex(r"[<{\[(%*.#?~/-]|(?:enc|ENC)\[|sha(?:1|256|384|512)[-:]|arn:|https?://")
+_PLACEHOLDER_WORD = lazy_regex(
+    r"your|test[-_]?\d{0,4}$|"
+    r"(?:none|null|nil|true|false|undefined|string|secret|password|token|passwd|value|default|optional|required)$"
 )
+_PLACEHOLDER_PART = lazy_regex(
+    r"xxxx|000000|111111|change_?-?me|example|placeholder|dummy|redacted|insert|replace|sample|fake|mock|your-|your_|"
+    r"my-|my_|-here|_here|todo|foo_?bar|abcdef|abc123|123456|qwerty|not[-_]?a[-_]|test[-_]?(?:key|token|secret)|"
+    r"-test[-_]?\d{0,4}$|_test[-_]?\d{0,4}$|\$\{|\$\(|\{\{|<%|%\(|\*\*\*|\.\.\.|…"
+)
+_CODE_WORDS = ("environ", "getenv", "process.env", "vault:")
+_FIVE_WORDS = lazy_regex("(?:[a-z]{3,}_){5}")
 
 
 def is_placeholder(value: str) -> bool:
     """Whether `value` stands where a secret would: `<token>`, `${TOKEN}`, `xxxx`, `your-key-here`, `changeme` …"""
-    return _PLACEHOLDER.search(value) is not None
+    low = value.lower()
+    return (
+        value.endswith((">", "}", "]", ")", "%"))
+        or _PLACEHOLDER_START.match(value) is not None
+        or _PLACEHOLDER_WORD.match(low) is not None
+        or _PLACEHOLDER_PART.search(low) is not None
+        or any(map(value.__contains__, _CODE_WORDS))
+        or ("_" in value and _FIVE_WORDS.search(low) is not None)
+    )
 
 
 def _repeats(value: str) -> bool:
@@ -210,11 +224,19 @@ def strong(match: Match[str]) -> bool:
 
 
 #: What code writes on the right of `token =`: names, calls, subscripts, paths, types, versions.
-_ORDINARY = lazy_regex(
-    r"^[A-Za-z_$][\w$]*(?:(?:\.|::|->)[A-Za-z_$][\w$]*)+$|[()\[\];{}<>]|^[A-Za-z_]+$|^[a-z]+(?:[-_.][a-z]+)*\d?$|"
-    r"^v?\d+(?:\.\d+)*$|^[\d.,:+-]+$|^[A-Z][A-Z0-9_]+$|^--?[a-z]|^[~./]|\.(?:py|js|json|ya?ml|txt|md|com|org|io|pem|key)$|"
-    r"^[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-|^[A-Za-z][a-z]+(?:[A-Z][a-z]+)*\d{0,2}$|^\w+\(|^&|^@|^[A-Za-z]+\?$|^0x[0-9a-fA-F]+$"
+_ORDINARY_START = lazy_regex(
+    r"[A-Za-z_$][\w$]*(?:(?:\.|::|->)[A-Za-z_$][\w$]*)+$|[A-Za-z_]+$|[a-z]+(?:[-_.][a-z]+)*\d?$|v?\d+(?:\.\d+)*$|"
+    r"[\d.,:+-]+$|[A-Z][A-Z0-9_]+$|--?[a-z]|[~./&@]|[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-|"
+    r"[A-Za-z][a-z]+(?:[A-Z][a-z]+)*\d{0,2}$|[A-Za-z]+\?$|0x[0-9a-fA-F]+$"
 )
+_BRACKET = lazy_regex(r"[()\[\];{}<>]")
+_SUFFIX = lazy_regex(r"\.(?:py|js|json|ya?ml|txt|md|com|org|io|pem|key)$")
+
+
+def _is_ordinary(value: str) -> bool:
+    return bool(_ORDINARY_START.match(value) or _BRACKET.search(value) or _SUFFIX.search(value))
+
+
 _NAME = lazy_regex(r"_{0,2}[A-Za-z][A-Za-z0-9]*(?:_+[A-Za-z0-9]+)*_{0,2}")
 _DASHED = lazy_regex(r"[a-z]+\d{0,3}(?:-[a-z]+\d{0,3}){1,5}")
 _PARTS = lazy_regex(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
@@ -237,25 +259,25 @@ def identifier(value: str) -> bool:
 def named(match: Match[str]) -> bool:
     """The value beside a key-like name: random enough, with a digit, no placeholder, no code, no words."""
     value = value_of(match)
-    if is_placeholder(value) or _ORDINARY.search(value) or not any(map(str.isdigit, value)):
+    if is_placeholder(value) or _is_ordinary(value) or not any(map(str.isdigit, value)):
         return False
     before = max(0, match.start() - 16)
     if _NO_KEY.search(match.string, before, match.start(1)) or _says_nothing(value) or identifier(value):
         return False
-    if _UNIT.search(value):
+    if _UNIT.search(value.lower()):
         return False
     return entropy(value) >= min(3.5, 0.72 * log2(len(value) + 1)) and not sequential(value)
 
 
 #: Some letters typed three times and more: abcd1234abcd1234abcd1234.
-_UNIT = lazy_regex(r"(?i)([a-z0-9]{4,12}?)\1{2}")
+_UNIT = lazy_regex(r"([a-z0-9]{4,12}?)\1{2}")
 _NO_KEY = lazy_regex(r"(?i)::|hash|idempoten|checksum|digest|fingerprint")
 
 
 def named_exact(match: Match[str]) -> bool:
     """The value beside a provider's name, with the provider's length: no placeholder and no words are enough."""
     value = value_of(match)
-    if is_placeholder(value) or (len(value) < 30 and _ORDINARY.search(value)):
+    if is_placeholder(value) or (len(value) < 30 and _is_ordinary(value)):
         return False
     return entropy(value) >= 2.8 and not sequential(value) and not re.fullmatch(r"[a-z]+(?:[-_][a-z]+)+", value)
 
@@ -263,7 +285,7 @@ def named_exact(match: Match[str]) -> bool:
 def password(match: Match[str]) -> bool:
     """The value beside a password-like name: anything that neither code nor prose would put there."""
     value = value_of(match).strip("\"'`,;")
-    if len(value) < 6 or is_placeholder(value) or _ORDINARY.search(value) or sequential(value) or _says_nothing(value):
+    if len(value) < 6 or is_placeholder(value) or _is_ordinary(value) or sequential(value) or _says_nothing(value):
         return False
     if _EVERYBODY.fullmatch(value):
         return False
@@ -400,29 +422,39 @@ def is_published(value: str) -> bool:
 
 _LEAST_PASSWORD = 6  # characters of a password
 _LEAST_KEY = 20  # characters of a key of letters and digits that no word says the kind of
+_MADE_SIZE = 12  # characters at the end of a value that say how something is made
 #: What stands where a password would and is none: calls, paths, dotted and joined names, addresses, flags, versions,
 #: dates, numbers with units, names of schemes.
-_NO_PASSWORD = lazy_regex(
-    r"[\w\])]\(|\)[;,]?$|::|->|=>|&&|\|\||\{\{|\$\{|\$\(|://|^[/~.\\-]|^\w+(?:/[\w.-]+)+$|^[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+$|"
-    r"^[a-z][a-z0-9]*(?:[_-][a-z0-9]+)+$|^[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+$|^\$?[A-Za-z_]\w*\[|^v?\d+(?:\.\d+)+|^\d{4}-\d\d|"
-    r"^[\d.,]+[A-Za-z%]{0,3}$|^[A-Za-z]{1,8}-\d{1,3}$|^0x|^\$[A-Za-z_]\w*$|^%\w|^@\w|^<|^&\w+;|[\[\]{}]|^[A-Z][a-z]+(?:[A-Z][a-z]+)+\d?$|"
-    r"^[a-z]+(?:[A-Z][a-z]+)+\d?$|^https?|@[\w-]+\.\w|^\w+=|\\n|\\u|^[A-Za-z]+\d?\?$"
+_NO_PASSWORD_START = lazy_regex(
+    r"[/~.\\-]|\w+(?:/[\w.-]+)+$|[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+$|[a-z][a-z0-9]*(?:[_-][a-z0-9]+)+$|"
+    r"[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+$|\$?[A-Za-z_]\w*\[|v?\d+(?:\.\d+)+|\d{4}-\d\d|[\d.,]+[A-Za-z%]{0,3}$|"
+    r"[A-Za-z]{1,8}-\d{1,3}$|0x|\$[A-Za-z_]\w*$|%\w|@\w|<|&\w+;|[A-Z][a-z]+(?:[A-Z][a-z]+)+\d?$|"
+    r"[a-z]+(?:[A-Z][a-z]+)+\d?$|https?|\w+=|[A-Za-z]+\d?\?$"
 )
+_MARKS = lazy_regex(r"[^\w+/=.-]")
+_NO_PASSWORD_PART = lazy_regex(r"[\w\])]\(|\)[;,]?$|::|->|=>|&&|\|\||\{\{|\$\{|\$\(|://|[\[\]{}]|@[\w-]+\.\w|\\n|\\u")
 _WORDS = lazy_regex(r"^[^\W\d_]+(?:[-'\u2019/&.,:;+][^\W\d_]+)*[.,:;!?)]*$")
 _MADE = lazy_regex(
-    r"(?i)(?:encoded|hashed|protected|based|only|encrypted|sensitive|like|style|compatible|bits?|bytes?)\W?$"
+    r"(?:encoded|hashed|protected|based|only|encrypted|sensitive|like|style|compatible|bits?|bytes?)\W?\Z"
 )
 _TYPICAL = lazy_regex(r"(?i)(?:secret|password|passwd|passwort|pass|admin|test|user|root|s3cr3t|string)\d{0,4}[!.]?")
 
 _LEET = str.maketrans("0134@$", "oieaas")
 
 
+def _is_written(value: str) -> bool:
+    """Whether a value is what code and prose write: nearly none has a mark that asks for a look at all of it."""
+    if _NO_PASSWORD_START.match(value):
+        return True
+    return _MARKS.search(value) is not None and _NO_PASSWORD_PART.search(value) is not None
+
+
 def _can_be_password(value: str) -> bool:
     """Whether a value can be a password at all."""
-    if len(value) < _LEAST_PASSWORD or is_placeholder(value) or _NO_PASSWORD.search(value) or not value.isascii():
+    if len(value) < _LEAST_PASSWORD or not value.isascii() or is_placeholder(value) or _is_written(value):
         return False
     everybody = _TYPICAL.fullmatch(value) or _TYPICAL.fullmatch(value.translate(_LEET))
-    return not (everybody or sequential(value) or _MADE.search(value))
+    return not (everybody or sequential(value) or _MADE.search(value[-_MADE_SIZE:].lower()))
 
 
 def credible(match: Match[str]) -> bool:
@@ -459,7 +491,7 @@ def credible_key(match: Match[str]) -> bool:
     start, value_start = match.start(), match.start(match.lastindex or 0)
     if _NO_KEY_WRITTEN.search(match.string, max(0, start - 20), value_start):
         return False
-    if digits < 2 or is_placeholder(value) or _NO_PASSWORD.search(value) or sequential(value) or identifier(value):
+    if digits < 2 or is_placeholder(value) or _is_written(value) or sequential(value) or identifier(value):
         return False
     if re.fullmatch(r"[0-9a-f-]+", value) and not _SECRET_NAME.search(match.string, max(0, start - 24), value_start):
         return False

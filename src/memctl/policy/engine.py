@@ -18,6 +18,7 @@ from importlib import import_module
 from itertools import islice
 from re import Match
 
+from memctl.annotations import NamedTuple
 from memctl.policy import normalise
 from memctl.policy.clauses import ClauseReader, OrderMatcher
 from memctl.policy.normalise import NormalisedText
@@ -100,9 +101,10 @@ class Engine:
         """The hits in a text of any length, by position, until there are `most`; never raises."""
         found: dict[tuple[int, int, str], Hit] = {}
         start = 0
+        waiting: _CutPiece | None = None  # whether what it cuts is whole in the next piece is asked there
         while start < len(text) and len(found) < most:
             stop = _piece_end(text, start, PIECE)
-            first = end = stop + _OVERLAP
+            end = stop + _OVERLAP
             piece = text[start:end]
             candidates = self.prefilter.candidates(piece)
             far = 0
@@ -114,25 +116,42 @@ class Engine:
                 stop = _piece_end(text, start, far)
                 piece = text[start : stop + far]
                 candidates = self.prefilter.candidates(piece)
-            hits = self._scan_piece(piece, candidates)
-            # What must be blotted out may go on after the piece's end where next to nothing comes after it.
-            cut = [hit for hit in hits if hit.is_blotted and len(piece[hit.end :].strip()) <= 2]
-            while cut and not far and end < min(len(text), stop + _LONGEST):
-                end = stop + min((end - stop) * 4, _LONGEST)
-                piece = text[start:end]
-                hits = self._scan_piece(piece, self.prefilter.candidates(piece))
-                if end < len(text):  # what begins behind the first end, and may go on, is the next piece's
-                    cut = [hit for hit in hits if hit.is_blotted and len(piece[hit.end :].strip()) <= 2]
-                    hits = [hit for hit in hits if hit not in cut or start + hit.start < first]
-                    cut = [hit for hit in cut if start + hit.start < first]
-            for hit in hits:
-                placed = hit._replace(start=hit.start + start, end=hit.end + start)
-                found[placed.start, placed.end, hit.rule.id] = placed
+            hits = self._scan_piece(piece, candidates, start)
+            settled = self._whole(text, waiting, hits) if waiting else []
+            cut = [] if far or end >= len(text) else _cut(hits, start, piece)
+            waiting = _CutPiece(start, stop, hits, cut)
+            if not cut:
+                settled, waiting = settled + hits, None
+            elif cut[0].start < stop:  # the next piece will not see all of it
+                settled, waiting = settled + self._whole(text, waiting, []), None
+            found.update(((hit.start, hit.end, hit.rule.id), hit) for hit in settled)
             start = stop
+        for hit in self._whole(text, waiting, []) if waiting else ():
+            found[hit.start, hit.end, hit.rule.id] = hit
         return [found[key] for key in sorted(found)]
 
-    def _scan_piece(self, text: str, candidates: Candidates) -> list[Hit]:
-        """All hits in a piece of text and in its disguised forms, by position."""
+    def _whole(self, text: str, cut_piece: _CutPiece, next_hits: list[Hit]) -> list[Hit]:
+        """The hits of a piece at whose end something to be blotted out is cut: that of them which may go on is whole.
+
+        Where the next piece has found it, that is all; else more is read until nothing is cut.
+        """
+        start, stop, hits, cut = cut_piece
+        seen = farthest_end([hit for hit in next_hits if hit.is_blotted])
+        if next_hits and all(seen(hit.start + 1) >= hit.end for hit in cut):
+            return [hit for hit in hits if hit not in cut]
+        first = end = stop + _OVERLAP
+        while cut and end < min(len(text), stop + _LONGEST):
+            end = stop + min((end - stop) * 4, _LONGEST)
+            piece = text[start:end]
+            hits = self._scan_piece(piece, self.prefilter.candidates(piece), start)
+            if end < len(text):  # what begins behind the first end, and may go on, is the next piece's
+                cut = _cut(hits, start, piece)
+                hits = [hit for hit in hits if hit not in cut or hit.start < first]
+                cut = [hit for hit in cut if hit.start < first]
+        return hits
+
+    def _scan_piece(self, text: str, candidates: Candidates, offset: int) -> list[Hit]:
+        """All hits in a piece of a text and in its disguised forms, by position; `offset` is where it begins."""
         rules = candidates.rules
         reading = _Reading(text, candidates)
         hits = self._hits(NormalisedText(text), reading) if rules else []
@@ -146,7 +165,8 @@ class Engine:
         if not self._tokens.isdisjoint(rules):
             whole = [h for h in hits if h.rule.kind == "secret" and h.rule.severity == 3]
             hits += self._broken_tokens(reading, farthest_end(whole))
-        return resolve_overlaps(text, hits) if hits else hits
+        found = resolve_overlaps(text, hits) if hits else hits
+        return [hit._replace(start=hit.start + offset, end=hit.end + offset) for hit in found] if offset else found
 
     def _scan_form(self, form: NormalisedText, depth: int) -> Iterator[Hit]:
         candidates = self.prefilter.candidates(form.text)
@@ -191,6 +211,7 @@ class Engine:
     def _hits(self, form: NormalisedText, reading: _Reading) -> list[Hit]:
         """The hits of the candidate rules in one form of a text."""
         hits: list[Hit] = []
+        sure: list[tuple[int, int]] = []  # where tokens stand that are told by their own format
         low, anchors = reading.low, self.prefilter.anchors
         for index in reading.candidates.rules:
             for cue in self._cues[index]:
@@ -214,16 +235,31 @@ class Engine:
                 beside = [[*reading.words(bit), *matcher.common] for bit in self.prefilter.beside[index]]
                 spans = matcher.spans(reading.clauses, reading.keywords(anchor), beside)
             else:
-                spans = matcher.spans(reading)
+                spans = matcher.spans(reading, sure)
+                sure += spans if rule.kind == "secret" and rule.severity == 3 else ()
             if spans:
                 hits += [Hit(*form.span(*span), rule, rule.action) for span in spans]
         return hits
 
 
+class _CutPiece(NamedTuple):
+    """A piece of a text, from where to where it is, its hits, and those of them that may go on behind its end."""
+
+    start: int
+    stop: int
+    hits: list[Hit]
+    cut: list[Hit]
+
+
+def _cut(hits: list[Hit], start: int, piece: str) -> list[Hit]:
+    """The hits to be blotted out behind which the piece that begins at `start` has next to nothing."""
+    return [hit for hit in hits if hit.is_blotted and len(piece[hit.end - start :].strip()) <= 2]
+
+
 class _Reading:
     """A text that is being read: where its keywords, numbers and clauses are, each looked for once."""
 
-    __slots__ = ("_assigned", "_by_anchor", "_by_word", "_stretches", "candidates", "clauses", "low", "text")
+    __slots__ = ("_assigned", "_by_anchor", "_by_word", "_stretches", "_words", "candidates", "clauses", "low", "text")
 
     def __init__(self, text: str, candidates: Candidates) -> None:
         self.text = text
@@ -232,12 +268,16 @@ class _Reading:
         self.candidates = candidates
         self._by_anchor: dict[int, list[int]] = {}
         self._by_word: dict[str, list[int]] = {}
+        self._words: dict[int, list[str]] = {}
         self._assigned: dict[int, bool] = {}  # by position, whether a value is given to what stands there
         self._stretches: dict[tuple[int, int, int], list[tuple[int, int]]] = {}
 
     def words(self, bit: int) -> list[str]:
         """The words of a group that are in the text."""
-        return [word for word, bits in self.candidates.words if bits & bit]
+        words = self._words.get(bit)
+        if words is None:
+            self._words[bit] = words = [word for word, bits in self.candidates.words if bits & bit]
+        return words
 
     def keywords(self, anchor: int) -> list[int]:
         """Where the words stand that opened a rule, in order; for a sign, the beginning of the text.
@@ -304,10 +344,20 @@ class RulePattern:
             if rule.kind == "secret":  # no secret is what is published as a sample
                 self._check = lambda match: check(match) and not checks.is_published(checks.value_of(match))
 
-    def spans(self, reading: _Reading) -> list[tuple[int, int]]:
-        """Where the expression matches near its keywords and the check agrees."""
+    def spans(self, reading: _Reading, sure: list[tuple[int, int]]) -> list[tuple[int, int]]:
+        """Where the expression matches near its keywords and the check agrees.
+
+        sure: where tokens stand that are told by their own format; of a weaker secret within one nothing is asked.
+        """
         rule, anchor, check = self._rule, self._anchor, self._check
         hay = reading.text if rule.kind in ("secret", "pii") else reading.low
+        if sure and check is not None and rule.kind == "secret" and rule.severity < 3:
+            whole, agrees = farthest_end(sure), check
+
+            def check(match: Match[str]) -> bool:
+                start, end = match.span(match.lastindex or 0)
+                return whole(start + 1) < end and agrees(match)
+
         if anchor in _DIGITS:
             stretches = reading.numbers(_DIGITS[anchor], rule.before, rule.reach)
         else:
@@ -315,7 +365,7 @@ class RulePattern:
             if not positions:
                 return []
             if self._from_starts:
-                return self._at_starts(hay, positions)
+                return self._at_starts(hay, positions, check)
             if self._everywhere:
                 stretches = [(0, len(hay))]
             else:
@@ -323,13 +373,15 @@ class RulePattern:
         matches = [match for lo, hi in stretches for match in self.regex.finditer(hay, lo, hi)]
         return [match.span(match.lastindex or 0) for match in matches if check is None or check(match)]
 
-    def _at_starts(self, hay: str, positions: list[int]) -> list[tuple[int, int]]:
+    def _at_starts(
+        self, hay: str, positions: list[int], check: Callable[[Match[str]], bool] | None
+    ) -> list[tuple[int, int]]:
         """The matches that begin inside a keyword's word, or at a word's start at or before a keyword.
 
         Those are far fewer places than there are characters. Where a text repeats itself, what failed is not tried
         again.
         """
-        spans, match, check, at_keyword = [], self.regex.match, self._check, self._at_keyword
+        spans, match, at_keyword = [], self.regex.match, self._at_keyword
         inside, before, reach = self._rule.before == 0, self._before, self._rule.reach
         failed: set[str] | None = set() if len(positions) > _MANY_POSITIONS else None
         done, around = 0, ""

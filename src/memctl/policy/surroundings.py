@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from itertools import accumulate
 
 from memctl.policy.rule import Hit, lazy_regex
@@ -46,9 +46,9 @@ _HANDED = lazy_regex(
 _HANDED_BEFORE = 200
 
 
-def farthest_end(hits: list[Hit]) -> Callable[[int], int]:
-    """What says for a position the farthest end of those hits that begin before it; 0 where none does."""
-    spans = sorted((hit.start, hit.end) for hit in hits)
+def farthest_end(hits: Iterable[Hit | tuple[int, int]]) -> Callable[[int], int]:
+    """What says for a position the farthest end of those hits or spans that begin before it; 0 where none does."""
+    spans = sorted((hit[0], hit[1]) for hit in hits)
     starts = [start for start, _ in spans]
     ends = list(accumulate((end for _, end in spans), max, initial=0))
     return lambda place: ends[bisect_left(starts, place)]

@@ -1,5 +1,5 @@
 """What came of what a conversation was told: each answer is compared with what was given before it, and what it used is
-noted in the store (`memctl.store.items.usefulness`). Capture and `session-store` call it.
+noted in the store (`memctl.store.items.attributes`). Capture and `session-store` call it.
 """
 
 from collections.abc import Iterable, Sequence
@@ -30,7 +30,7 @@ def judge_conversation(
 
     told  what was given, in order; what was given at a prompt that is not found here counts as given at the beginning
     """
-    from memctl.store.items import items, usefulness
+    from memctl.store.items import attributes, items
     from memctl.text.usefulness import Told, used_passages
 
     marks = [prompt_mark(one.prompt) for one in exchanges]
@@ -53,7 +53,7 @@ def judge_conversation(
         if new and exchange.answer:
             asked = [one.prompt for one in exchanges[max(0, number - WINDOW) : number + 1]]
             used.update(used_passages(new, exchange.answer, asked, exchange.files))
-    newly = usefulness.record(db, session_id, tokens, used) if tokens else 0
+    newly = attributes.record(db, session_id, tokens, used) if tokens else 0
     return {"told": len(tokens), "used": newly}
 
 

@@ -392,7 +392,8 @@ def index_state(db: Database) -> str:
 
     # The triggers may not be those of this version: older programs replace them by theirs when they reindex.
     held = db.rows("SELECT sql FROM main.sqlite_master WHERE type = 'trigger' AND tbl_name = 'memory_items'")
-    return "sound" if {*schema.STATEMENT.findall(schema.FTS_TRIGGERS)} <= {f"{sql};" for (sql,) in held} else "unsound"
+    wanted = schema.STATEMENT.findall(schema.what_is_indexed(schema.FTS_TRIGGERS))
+    return "sound" if {*wanted} <= {schema.what_is_indexed(f"{sql};") for (sql,) in held} else "unsound"
 
 
 # --- what goes wrong -------------------------------------------------------------------------------------------------

@@ -435,14 +435,15 @@ _NOTE_RENUMBERED = f"""UPDATE memory_fts_state SET sound = 0
 # and Hebrew end a word. So the index also holds, behind the content, the characters of the former two by two, and a
 # text of the latter once more without points; what stands in the title counts twice there, as it does elsewhere. This
 # is plain SQL, which every program that writes can run. It takes a text apart in blocks, because substr() counts from
-# the beginning. An ASCII text costs a comparison of lengths, another one a look at each character.
+# the beginning. An ASCII text costs a comparison of lengths, most others a look for a character between the ends.
 _BLOCK = 64
 _NUMBERS = "json_each('[0' || replace(hex(zeroblob({})), '00', ',0') || ']')"
 
 
 def _pieces(sign: str, size: int, separator: str, condition: str) -> str:
     """The pieces of `text` that begin at each character and meet a condition; '' for a text without the sign."""
-    return f"""CASE WHEN text GLOB '*[{sign}]*' THEN ifnull((SELECT ' ' || group_concat(piece, '{separator}') FROM
+    return f"""CASE WHEN text GLOB '*[{sign[0]}-{sign[-1]}]*' AND
+        text GLOB '*[{sign}]*' THEN ifnull((SELECT ' ' || group_concat(piece, '{separator}') FROM
         (SELECT substr(block, at.key + 1, {size}) AS piece FROM
         (SELECT substr(text, {_BLOCK} * part.key + 1, {_BLOCK + size - 1}) AS block
         FROM {_NUMBERS.format(f"length(text) / {_BLOCK}")} AS part LIMIT -1),
@@ -530,6 +531,11 @@ def without_pairs(script: str) -> str:
     for row in ("new", "old", "i"):
         script = script.replace(indexed_columns(row), f"{row}.title, {row}.content, {row}.tags, {row}.entities")
     return script
+
+
+def what_is_indexed(triggers: str) -> str:
+    """The triggers of the index as they were before they looked at the ends of all ranges: they index the same."""
+    return re.sub(r"text GLOB '\*\[.-.\]\*' AND\n +", "", triggers)
 
 
 def tokenizer(name: str | None) -> str:

@@ -1,8 +1,14 @@
-"""What a text refers to: files and lines, symbols of code, addresses, versions, commits; CVE ids and days besides."""
+"""What a text refers to: files and lines, symbols of code, addresses, versions, commits; CVE ids and days besides.
+
+A document as statements cite it (`CitedDocument`): its lines, its definitions, and the text at a place, by which a
+change is noticed.
+"""
 
 import re
-from collections.abc import Iterator
-from functools import lru_cache
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator
+from functools import cached_property, lru_cache
+from zlib import crc32
 
 from memctl.annotations import NamedTuple
 
@@ -129,3 +135,169 @@ def _is_file(name: str) -> bool:
 @lru_cache(maxsize=1)
 def _pattern() -> "re.Pattern[str]":
     return re.compile("|".join(f"(?P<{kind}>{pattern})" for kind, pattern in _PATTERNS))
+
+
+#: A line that ends a definition and stands no deeper than its header.
+_CLOSERS = ("}", ")", "]", "end")
+
+
+class CitedPlace(NamedTuple):
+    """A place in a document: its lines from 1, the last one inclusive, and the definition that it is, if it is one."""
+
+    start: int
+    end: int
+    symbol: str = ""
+
+
+class CitedDocument:
+    """The lines of a document, as its passages hold them."""
+
+    def __init__(self, path: str, pieces: Iterable[tuple[int, str]], language: str = "") -> None:
+        """`pieces`: texts with the line that each begins at; `language`: of code, else ""."""
+        self.path, self.language = path, language
+        self.lines: list[str] = []
+        for start, text in pieces:
+            self.lines += [""] * (start - 1 - len(self.lines))
+            self.lines[start - 1 :] = text.split("\n")
+
+    def text(self, place: CitedPlace) -> str:
+        """The text at a place, without common indent, blanks at the ends of lines, and blank lines around it."""
+        import textwrap
+
+        return textwrap.dedent("\n".join(line.rstrip() for line in self.lines[place.start - 1 : place.end])).strip("\n")
+
+    @property
+    def whole(self) -> CitedPlace:
+        """All of the document."""
+        return CitedPlace(1, max(len(self.lines), 1))
+
+    def place_of_lines(self, first: int, last: int) -> CitedPlace | None:
+        """What is cited by lines: these, and of one line alone the definition or paragraph that it stands in.
+
+        None where the document has no such lines.
+        """
+        if last > len(self.lines) or not any(map(str.strip, self.lines[first - 1 : last])):
+            return None
+        if last > first:
+            filled = [number for number in range(first, last + 1) if self.lines[number - 1].strip()]
+            return CitedPlace(filled[0], filled[-1])
+        around = [one for many in self.definitions.values() for one in many if one.start <= first <= one.end]
+        if around:
+            return min(around, key=lambda one: (one.end - one.start, one.start))
+        start = end = first
+        while start > 1 and self.lines[start - 2].strip():
+            start -= 1
+        while end < len(self.lines) and self.lines[end].strip():
+            end += 1
+        return CitedPlace(start, end)
+
+    def find_symbol(self, name: str) -> list[CitedPlace]:
+        """The definitions of this name, dotted as far as it is told (`Store.open`), the outermost first."""
+        tail = name.rpartition(".")[2]
+        found = [one for one in self.definitions.get(tail, ()) if f".{one.symbol}".endswith(f".{name}")]
+        if not found and "." in name:  # a module in front of it
+            found = [one for one in self.definitions.get(tail, ()) if self._is_within(name.rpartition(".")[0], one)]
+        return sorted(found, key=lambda one: (one.symbol.count("."), one.start))
+
+    def _is_within(self, prefix: str, place: CitedPlace) -> bool:
+        stem = re.sub(r"(/__init__)?\.[^./]+$", "", self.path).replace("/", ".")
+        outer = place.symbol.rpartition(".")[0]
+        return f".{stem}{'.' + outer if outer else ''}".endswith(f".{prefix}")
+
+    def fingerprint(self, place: CitedPlace) -> str:
+        """What tells whether the text at a place is the same: its hash, and a mark of its first line."""
+        from memctl.ids import content_hash
+
+        text = self.text(place)
+        return f"{content_hash(text)}-{crc32(text.partition(chr(10))[0].strip().encode()):08x}"
+
+    def find_text(self, wanted: str, count: int, near: int) -> CitedPlace | None:
+        """The place of `count` lines that have this fingerprint, the nearest to a line; None where there is none."""
+        starts = self._marked.get(wanted[-8:], [])
+        for place in (CitedPlace(at, at + count - 1) for at in sorted(starts, key=lambda at: abs(at - near))):
+            if self.fingerprint(place) == wanted:
+                return place
+        return None
+
+    @cached_property
+    def _marked(self) -> dict[str, list[int]]:
+        """The lines by the mark that each would have as the first one of a text."""
+        out: dict[str, list[int]] = {}
+        for number, line in enumerate(self.lines, 1):
+            out.setdefault(f"{crc32(line.strip().encode()):08x}", []).append(number)
+        return out
+
+    @cached_property
+    def definitions(self) -> dict[str, list[CitedPlace]]:
+        """The definitions by their last name; two of one full name are told apart by their order only."""
+        out: dict[str, list[CitedPlace]] = {}
+        for place in self._parsed() if self.language == "python" else self._outlined():
+            out.setdefault(place.symbol.rpartition(".")[2], []).append(place)
+        return out
+
+    def _parsed(self) -> Iterator[CitedPlace]:
+        """The definitions of Python, by its own parser; what it does not read is outlined as any other language is."""
+        import ast
+        import warnings
+
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                tree = ast.parse("\n".join(self.lines))
+        except (SyntaxError, ValueError, RecursionError, MemoryError):
+            yield from self._outlined()
+            return
+        waiting: list[tuple[ast.AST, str]] = [(tree, "")]
+        while waiting:
+            node, outer = waiting.pop()
+            for child in ast.iter_child_nodes(node):
+                name = outer
+                if isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+                    name = f"{outer}.{child.name}" if outer else child.name
+                    first = min([child.lineno, *(one.lineno for one in child.decorator_list)])
+                    yield CitedPlace(first, child.end_lineno or child.lineno, name)
+                if not isinstance(child, ast.expr):
+                    waiting.append((child, name))
+
+    def _outlined(self) -> Iterator[CitedPlace]:
+        """The definitions of other languages: each goes as far as lines are indented deeper, with what closes it."""
+        from memctl.text.chunking import code_outline
+
+        if not self.language:
+            return
+        offsets = [0]
+        for line in self.lines:
+            offsets.append(offsets[-1] + len(line) + 1)
+        marks = code_outline("\n".join(self.lines), self.language)
+        starts = [bisect_right(offsets, offset) for offset in marks.offsets]
+        around: list[tuple[int, str]] = []
+        for at, (rank, name) in enumerate(zip(marks.ranks, marks.names, strict=True)):
+            if not name:
+                continue
+            while around and around[-1][0] >= rank:
+                around.pop()
+            around.append((rank, name))
+            most = next((starts[n] - 1 for n in range(at + 1, len(starts)) if marks.ranks[n] <= rank), len(self.lines))
+            end = self._block_end(starts[at], most, rank // 2)
+            yield CitedPlace(starts[at], end, ".".join(one for _, one in around))
+
+    def _block_end(self, start: int, most: int, indent: int) -> int:
+        """The last line of a block that begins at a line, with what stands above its header, and ends by `most`."""
+        end, inside = start, False
+        for number in range(start, most + 1):
+            line = self.lines[number - 1]
+            bare = line.strip()
+            if not bare:
+                continue
+            deep = len(line) - len(line.lstrip())
+            if deep > indent:
+                inside, end = True, number
+            elif inside and bare.startswith(_CLOSERS):
+                end = number
+                if not bare.endswith(("{", "(", "[", ",")):
+                    break
+            elif inside:
+                break
+            else:
+                end = number
+        return end

@@ -219,7 +219,7 @@ def _prompt(ctx: Context, scope: str, budget: int) -> PlainResult:
 
 def _candidates(ctx: Context, scope: str) -> "Iterator[tuple[str, dict[str, Any], list[str]]]":
     """The part of the prompt that each candidate belongs to, its ids, and its lines."""
-    from memctl.lifecycle.candidates import find_candidates
+    from memctl.lifecycle.consolidate import find_candidates
     from memctl.reading import delivery
     from memctl.store.items import items
 

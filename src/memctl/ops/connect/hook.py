@@ -11,8 +11,7 @@ from memctl.names import PROMPTED, STARTED
 from memctl.operation import READ, WRITE, Access, Arg, PlainResult, operation
 
 if TYPE_CHECKING:
-    from memctl.clients.dialects import Event
-    from memctl.clients.known import Client
+    from memctl.clients.known import Client, Event
     from memctl.reading.unasked import SessionMemory
 
 #: Seconds after which a hook ends without a word. Clients wait longer; on a busy machine its own work takes one or two.
@@ -49,15 +48,15 @@ def hook(
     also told what the last one left open. When a turn or a session ends, and before compaction, what was said is taken
     in, as `memctl capture` does (not with capture.hooks false). No store is made, no network is used.
     """
-    from memctl.clients import dialects, known
+    from memctl.clients import known
 
     asked = known.client(client)
-    name = dialects.event_name(asked, event)
+    name = known.event_name(asked, event)
     if not name:
         raise errors.UsageError(f"'{event}' is no event at which {asked.title} calls memctl", command="hook")
     with _ended_after(deadline):
-        data = b"" if ctx.stdin is None else ctx.stdin.read(dialects.MOST_OF_EVENT + 1)
-        return _answer(ctx, asked, dialects.read_event(name, data))
+        data = b"" if ctx.stdin is None else ctx.stdin.read(known.MOST_OF_EVENT + 1)
+        return _answer(ctx, asked, known.read_event(name, data))
 
 
 @contextmanager
@@ -81,7 +80,7 @@ def _ended_after(seconds: float) -> Iterator[None]:
 
 def _answer(ctx: Context, client: "Client", event: "Event") -> PlainResult:
     """What the client is to read of an event, as a result; its lines are empty where there is nothing to say."""
-    from memctl.clients import dialects
+    from memctl.clients import known
     from memctl.reading import unasked
 
     memory = unasked.SessionMemory(client.name, event.session)
@@ -89,9 +88,9 @@ def _answer(ctx: Context, client: "Client", event: "Event") -> PlainResult:
         memory.forget()
     told: tuple[str, list[str], Callable[[], object] | None] = "", [], None
     inner: Context | None = None
-    if event.name in dialects.TAKING:
+    if event.name in known.TAKING:
         _take_in(_silent(ctx, event, WRITE), client, event)
-    if event.name in dialects.TELLING:
+    if event.name in known.TELLING:
         inner = _silent(ctx, event, READ)
         told = _context(inner, event, memory)
         if told[1]:
@@ -99,7 +98,7 @@ def _answer(ctx: Context, client: "Client", event: "Event") -> PlainResult:
 
             memory.keep(event.prompt, told[1], estimate_tokens(told[0]))
     context, ids, settle = told
-    text = dialects.answer(client, event.name, context)
+    text = known.answer(client, event.name, context)
     data = {
         "status": "ok" if text else "silent", "client": client.name, "event": event.name, "context": context,
         "ids": ids,

@@ -1,18 +1,20 @@
-"""memctl setup and teardown: memory in an AI client by one command, and out of it again."""
+"""memctl setup and teardown: memory in an AI client by one command, and out of it again; memctl eco: a mode of it."""
 
 import os
 from contextlib import suppress
 
 from memctl import errors
 from memctl.annotations import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
+from memctl.clients import eco as mode
 from memctl.clients.eco_files import EcoWiring, GuardWiring
 from memctl.clients.files import FileEdit, apply, finish
 from memctl.clients.known import CLIENTS, Scope
 from memctl.clients.known import client as known
 from memctl.clients.wiring import Wiring
 from memctl.context import Context
-from memctl.operation import NONE, Arg, PlainResult, operation
+from memctl.operation import NONE, WRITE, Arg, PlainResult, operation
 from memctl.ops.start.init import init
+from memctl.process import own_command
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -78,7 +80,7 @@ def setup(
     the server is started as the client will start it, and asked for its tools. Without --db it is the store of the
     project that the client works in, or else your personal store, which is made if it is missing.
     """
-    from memctl.clients.handshake import own_command, shake_hands
+    from memctl.clients.examine import shake_hands
     from memctl.handover import offer_past
 
     if listed:
@@ -338,3 +340,75 @@ def _lines(done: list[FileEdit], *, dry_run: bool) -> list[str]:
     if dry_run:
         return [line for edit in done if edit.changed for line in edit.diff().split("\n")]
     return [f"{edit.kind:<9}  {edit.path}" for edit in done]
+
+
+# --- eco mode ---------------------------------------------------------------------------------------------------------
+
+
+#: Beside the packages: the files of eco mode, and scripts under the names of older memctl.
+_HERE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+_SAID = {
+    "enabled": "eco mode enabled. Using memory_inspect, memory_recall, and persistent memory.",
+    "disabled": "eco mode disabled. Using native Read/View only.",
+}
+
+
+@operation(
+    access=WRITE,
+    tool="memory_eco",
+    about="Switch eco mode of this project on or off, or say how it stands. While it is on, memory is asked before "
+    "files are searched.",
+    answer={"eco_mode": "string", "action_taken": "string"},
+    idempotent=True,
+    examples=("memctl eco", "memctl eco off", "memctl eco status --json | jq -r .eco_mode"),
+    exits={1: "eco mode is not installed here"},
+)
+def eco(
+    ctx: Context, action: Annotated[Literal["status", "on", "off"], Arg("what to do", metavar="ACTION")] = "status"
+) -> PlainResult:
+    """Switch eco mode of this project on or off.
+
+    While it is on, a hint with each prompt and a nudge before wide searches send a model to memory first. `memctl setup
+    eco` installs it for Claude Code in this project; the switch is the file .memory/.eco-disabled.
+    """
+    if (
+        action == "on"
+        and mode.eco_state(ctx.cwd) != "active"
+        and not os.path.exists(os.path.join(ctx.cwd, mode.CONFIG))
+    ):
+        raise errors.UsageError("eco mode not installed; memctl setup eco installs it", command="eco")
+    taken = "none"
+    if action != "status":
+        try:
+            mode.switch_eco(ctx.cwd, on=action == "on")
+        except OSError as exc:
+            path = os.path.join(ctx.cwd, mode.OFF)
+            raise errors.ClientFileUnwritable(path=path, reason=exc.strerror or str(exc)) from exc
+        taken = "enabled" if action == "on" else "disabled"
+    state = mode.eco_state(ctx.cwd)
+    data = {"status": "ok", "eco_mode": state, "action_taken": taken}
+    return PlainResult(data, [_SAID.get(taken, f"eco mode: {state}")])
+
+
+@operation(access=NONE, name="hooks-path", examples=("memctl hooks-path", 'ls "$(memctl hooks-path | head -1)"'))
+def hooks_path(ctx: Context) -> PlainResult:  # noqa: ARG001 - every operation takes it
+    """Print the folders of the hook scripts and of eco mode.
+
+    Each script runs `memctl hooks`, for settings that name a file.
+    """
+    paths = [os.path.join(_HERE, "templates", name) for name in ("hooks", "eco")]
+    return PlainResult({"status": "ok", "hooks_path": paths[0], "eco_path": paths[1]}, paths)
+
+
+@operation(
+    access=NONE,
+    name="scripts-path",
+    examples=("memctl scripts-path", 'bash "$(memctl scripts-path)/install_eco.sh" --dry-run'),
+)
+def scripts_path(ctx: Context) -> PlainResult:  # noqa: ARG001 - every operation takes it
+    """Print the folder of the install scripts.
+
+    They do what `memctl setup` and `memctl teardown` do, under the names of older memctl.
+    """
+    path = os.path.join(_HERE, "scripts")
+    return PlainResult({"status": "ok", "scripts_path": path}, [path])

@@ -15,7 +15,7 @@ from memctl.types import MemoryItem, standing_of
 if TYPE_CHECKING:
     from memctl.store.documents.corpus import DocumentSum
     from memctl.store.documents.passages import SourcePosition
-    from memctl.store.items.usefulness import Usefulness
+    from memctl.store.items.attributes import Usefulness
 
 
 class ShownItem(Result):
@@ -40,7 +40,7 @@ class ShownItem(Result):
     @property
     def usefulness(self) -> "Usefulness | None":
         """What came of telling it unasked; None where no conversation was told it."""
-        from memctl.store.items.usefulness import usefulness_of
+        from memctl.store.items.attributes import usefulness_of
 
         return usefulness_of(self.ctx.db, [self.item.id]).get(self.item.id)
 

@@ -328,7 +328,7 @@ def _proposals(ctx: Context, filters: Filters) -> Iterator[ReviewEntry]:
 
 
 def _duplicates(ctx: Context, filters: Filters) -> Iterator[ReviewEntry]:
-    from memctl.lifecycle.candidates import find_candidates
+    from memctl.lifecycle.consolidate import find_candidates
     from memctl.store import conflicts
     from memctl.store.items import merging
 

@@ -193,7 +193,7 @@ def stats(
     """
     from memctl.store import contents
     from memctl.store.documents import corpus
-    from memctl.store.items import items, usefulness
+    from memctl.store.items import attributes, items
 
     seen = seen_through(ctx, workspace, Filters(None if scope is None else (scope,)))
     counts = contents.count_contents(ctx.db, seen.scopes, seen.corpus_id)
@@ -211,7 +211,7 @@ def stats(
         for one in corpus.list_corpora(ctx.db)
         if seen.scopes is None or one.scope in seen.scopes
     ]  # fmt: skip
-    told = list(usefulness.list_told(ctx.db, seen).values())
+    told = list(attributes.list_told(ctx.db, seen).values())
     counts |= {
         "told_items": len(told), "useful_items": sum(one.used > 0 for one in told),
         "told_tokens": sum(one.tokens for one in told),

@@ -250,7 +250,7 @@ def _write_notes(ctx: Context, answer: Exported, folder: str, view: "Redaction |
 
 
 def _write_rules(ctx: Context, answer: Exported) -> PlainResult:
-    from memctl.lifecycle.rules import binds, rules_file
+    from memctl.lifecycle.markdown import binds, rules_file
 
     found = answer.for_models(binds)
     lines, count = list(rules_file(found)), len(found)

@@ -13,8 +13,8 @@ from memctl.text.clean import one_line
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from memctl.capture.found import Found
     from memctl.capture.record import Capture
+    from memctl.capture.transcript import Found
     from memctl.handover import SessionScopes
 
 #: How a form of `capture` is said in words: of one file, and of standard input.
@@ -162,7 +162,7 @@ def _take_files(
     wrong  what has been said to be wrong, while files are watched: one that is gone may come back; None: a named file
            that cannot be read raises
     """
-    from memctl.capture.found import Found, transcripts_in, transcripts_on_disk
+    from memctl.capture.transcript import Found, transcripts_in, transcripts_on_disk
 
     others: dict[str, list[Found]] = {}
     given: list[Found] = []
@@ -244,7 +244,7 @@ def archive_sessions(
     to read (mode 0600); one that grew is copied again, and none is ever deleted. Nothing is judged in a copy: it holds
     what the client wrote, secrets too.
     """
-    from memctl.capture.found import archive, transcripts_on_disk
+    from memctl.capture.transcript import archive, transcripts_on_disk
     from memctl.context.nearest import personal_store
 
     target = ctx.absolute(folder) if folder else os.path.join(os.path.dirname(personal_store()), "sessions")
