@@ -60,10 +60,16 @@ def cite(
             named = [_reference(row) for row in there if row.given]
             named += [one for one in (given or {}).get(item.id, ()) if one not in named]
             tied = {} if anew else {row.cited: row for row in there if row.state != "open"}
-            for row in tie.rows(item.id, named, find_references(item.content[:_LOOKED_AT])):
+            said = references_of(item)
+            for row in tie.rows(item.id, named, said) if named or said else ():
                 rows.append(tied[row.cited]._replace(number=row.number) if row.cited in tied else row)
         citations.drop(db, known)
         citations.put(db, rows)
+
+
+def references_of(item: MemoryItem) -> list[Reference]:
+    """What the words of an item refer to."""
+    return find_references(item.content[:_LOOKED_AT])
 
 
 def _reference(row: CitationRow) -> Reference:

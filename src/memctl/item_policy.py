@@ -31,7 +31,7 @@ REFUSED = "HARD_BLOCK: a reference, link, rule id or scope holds what no item ma
 #: An id, a hash or a time of our own making, and a plain word: what needs no judge.
 _PLAIN = (
     r"MEM-[0-9a-f]{12}|sha256:[0-9a-f]{64}|[a-z_]{0,14}|"
-    r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}\+00:00"
+    r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}\.[0-9]{6}\+00:00"
 )
 
 
@@ -166,11 +166,11 @@ def tidy_statement(item: MemoryItem) -> None:
     source = item.provenance
     item.content, item.title = clean.statement(item.content), clean.one_line(item.title)
     source.source_kind, source.source_id = clean.one_line(source.source_kind), clean.one_line(source.source_id, 1000)
-    item.tags, item.entities, source.chunk_ids, source.content_hashes = (
-        list(filter(None, map(clean.one_line, words)))
+    item.tags, item.entities, source.chunk_ids, source.content_hashes = [
+        list(filter(None, map(clean.one_line, words))) if words else []
         for words in (item.tags, item.entities, source.chunk_ids, source.content_hashes)
-    )
-    item.tags, item.entities = clean.union(item.tags, []), clean.union(item.entities, [])
+    ]
+    item.tags, item.entities = [clean.union(some) if len(some) > 1 else some for some in (item.tags, item.entities)]
 
 
 # --- what else in an item is text --------------------------------------------------------------------------------
@@ -178,12 +178,16 @@ def tidy_statement(item: MemoryItem) -> None:
 
 def references(item: MemoryItem, place: SourcePosition | None = None) -> list[str]:
     """All texts of an item beside its content, title, tags, entities and source, but for ids and hashes of our own."""
-    return _telling((item.id, *_texts(_reference_fields(item)), place.anchor if place else ""))
+    source = item.provenance
+    return _telling(_texts([
+        item.id, item.scope, item.rule_id, item.corpus_id, item.superseded_by, item.links, source.source_kind,
+        source.chunk_ids, source.content_hashes, source.created_at, place.anchor if place else "",
+    ]))  # fmt: skip
 
 
 def _telling(words: Iterable[str]) -> list[str]:
     """The words that are not of our own making."""
-    is_plain = re.compile(_PLAIN, re.ASCII).fullmatch
+    is_plain = re.compile(_PLAIN).fullmatch
     return [word for word in words if is_plain(word) is None]
 
 
@@ -209,7 +213,10 @@ def _texts(value: Any) -> Iterator[str]:
             yield from _texts(one)
     elif isinstance(value, list):
         for one in value:
-            yield from _texts(one)
+            if isinstance(one, str):  # most are
+                yield one
+            elif one:
+                yield from _texts(one)
 
 
 def _map_texts(value: Any, change: Callable[[str], str]) -> Any:

@@ -3,7 +3,16 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memctl.text.references import CITED, CITED_CHARS, MOST, CitedDocument, CitedPlace, find_references, parse_place
+from memctl.text.references import (
+    CITED,
+    CITED_CHARS,
+    MOST,
+    CitedDocument,
+    CitedPlace,
+    find_named,
+    find_references,
+    parse_place,
+)
 from support import examples
 
 PIECES = (
@@ -14,6 +23,10 @@ PIECES = (
     "commit 1f0c9a3d",
     "a.py#L3",
     "run()",
+    "see Makefile",
+    "a1.2",
+    "1f0c9a3d" * 5,
+    "revision 1f0c9a3d",
     "::",
     "`",
 )
@@ -26,6 +39,8 @@ LINES = st.lists(st.text("ab {}():", max_size=8).filter(str.strip), min_size=1, 
 def test_any_text_has_references_in_its_own_words(text: str) -> None:
     found = find_references(text)
     assert found == find_references(text) and len(found) <= MOST
+    named = {(one.kind, one.target, one.lines): one for one in [*find_named(text)][::-1] if one.kind in CITED}
+    assert set(found) == {*named.values()}  # none is passed over because a text shows no sign of any
     for one in found:
         assert one.kind in CITED and one.cited and one.target and len(one.target) <= CITED_CHARS
         assert one.kind == "symbol" or one.cited in text

@@ -303,3 +303,47 @@ def test_each_rule_is_needed(name: str, monkeypatch: pytest.MonkeyPatch) -> None
 
 def test_with_all_rules_all_holds() -> None:
     check_all(2)
+
+
+def _any_state(chance: random.Random) -> merge.State:
+    """A birth, with or without what others, or somebody who lies, has added to it or taken out of it."""
+
+    def some(at_birth: str) -> str:
+        return at_birth if chance.random() < 0.8 else at(chance.randrange(1, 9), chance.choice((ME, YOU)))
+
+    stamp = at(chance.randrange(1, 9), chance.choice((ME, YOU)))
+    state = merge.birth(f"MEM-{chance.randrange(3)}", FIELDS | {"tags": ["Ops", "x"], "links": ["cites y"]}, (), stamp)
+    for name in chance.sample([*state], chance.randrange(3)):
+        if name in merge.SETS:
+            state[name] = {
+                chance.choice((key, "other")): [
+                    {some(stamp): key for _ in range(chance.randrange(3))},
+                    [stamp] * chance.randrange(2),
+                ]
+                for key in state[name] if chance.random() < 0.8
+            }  # fmt: skip
+        elif chance.random() < 0.3:
+            del state[name]
+        else:
+            state[name] = {some(stamp): one for one in state[name].values() for _ in range(2)}
+    more = {"life": {stamp: [True, "MEM-2", {}]}, "set": {"tier": [stamp, "ltm"]}, "gone": {stamp: ""}, "free": [stamp]}
+    return state | dict(chance.sample([*more.items()], chance.choice((0, 0, 0, 1))))
+
+
+def _all_that_is_said(one: merge.State, other: merge.State) -> list[Any]:
+    texts, beside = merge.words_of(one)
+    said: list[Any] = [merge.newest(one), merge.join({}, one), merge.join(one, other), texts, {*beside}]
+    for trust in merge.TRUST:
+        view = by(trust)
+        said += [merge.admitted(one, who, view) for who in (ME, YOU)]
+        said.append(merge.rows({KEY: merge.join({}, one), OTHER: merge.join({}, other)}, view))
+    return [*said, merge.own_part(one, ME)]
+
+
+def test_of_a_mere_birth_the_same_is_said_as_of_any_state(monkeypatch: pytest.MonkeyPatch) -> None:
+    chance = random.Random(11)
+    pairs = [(_any_state(chance), _any_state(chance)) for _ in range(1500)]
+    assert 200 < sum(bool(merge.newborn(one)) for one, _ in pairs) < 1300
+    said = [_all_that_is_said(*pair) for pair in pairs]
+    monkeypatch.setattr(merge, "newborn", lambda _: "")
+    assert said == [_all_that_is_said(*pair) for pair in pairs]

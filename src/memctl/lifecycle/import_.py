@@ -161,6 +161,7 @@ class _ImportRun:
         self.waiting: dict[str, list[str]] = {}  # an id that no line had yet -> items that refer to it
         self.written: set[str] = set()  # ids that this run made or met by id
         self.fresh: set[str] = set()  # ids that this run made
+        self.citing: set[str] = set()  # those of which that cite something
         self.refused: set[str] = set()  # ids of lines that policy refused
         self.documents: set[str] = set()  # whose passages came in
         self.records = RecordImport(policy, self._judge_state, self.alias, self.fresh, self.refused)
@@ -413,6 +414,7 @@ class _ImportRun:
         store.set_withheld(db, {j.line.item.id: (reason, j.rules) for j, reason in reasons if reason})
         passages.set_positions(db, {j.line.item.id: j.line.place for j in lines if j.line.place is not None})
         self.importance.write(db)
+        self.citing.update(item.id for item in made if item.id in self.fresh and citing.references_of(item))
         self.documents.update(item.provenance.source_id for item in made if item.provenance.is_passage)
         for item in self.changed.values():
             item.touch()
@@ -428,12 +430,12 @@ class _ImportRun:
         corpus.expect_files(db, filter(os.path.isabs, self.documents))
         self.records.finish(db)
         self.counts.quarantined -= self.records.let_go(db)
-        fresh = sorted(self.fresh)
-        for start in range(0, len(fresh), BATCH):
-            some = fresh[start : start + BATCH]
+        citing_ids = sorted(self.citing)
+        for start in range(0, len(citing_ids), BATCH):
+            some = citing_ids[start : start + BATCH]
             known = citations.of_items(db, some)  # which have come as records
             citing.cite(db, store.get_many(db, [item_id for item_id in some if item_id not in known]))
-        fts.join_pieces(db, len(fresh))
+        fts.join_pieces(db, len(self.fresh))
 
     def rewrite_references(self, item: MemoryItem, waiting: dict[str, list[str]] | None = None) -> bool:
         """Point an item's references to the ids that the lines have here; whether any changed."""

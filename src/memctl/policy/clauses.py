@@ -158,23 +158,24 @@ class WordMeanings:
         self._exact: dict[str, tuple[int, int]] = {}
         self._stems: dict[str, tuple[int, int]] = {}
         self._phrases: dict[str, dict[str, list[_Phrase]]] = {}
-        self.tails: set[str] = set()  # words with which phrases go on
+        tails: set[str] = set()  # words with which phrases go on
         self.dense: dict[str, tuple[int, int]] = {}  # words of languages without blanks
         self._known: dict[str, WordMeaning | None] = {}
         spaced = [(table, _TONGUES[tongue]) for tongue, table in lexicon.SPACED.items()]
         for table, tongues in [(lexicon.ANYWHERE, _EVERY_TONGUE), *spaced]:
             for name, words in table.items():
                 concepts = _CONCEPTS[name]
-                for entry in words.split():
-                    first, *rest = [without_accents(part) for part in entry.split("_")]
-                    if rest:
-                        self.tails.update(part for part in rest if part not in COMMON)
+                for entry in without_accents(words).split():
+                    if "_" in entry:
+                        first, *rest = entry.split("_")
+                        tails.update(rest)
                         phrases = self._phrases.setdefault(first, {}).setdefault(rest[0], [])
                         phrases.append((tuple(rest), concepts, tongues))
                         continue
-                    known, word = (self._stems, first[:-1]) if first.endswith("*") else (self._exact, first)
-                    old = known.get(word, (0, 0))
-                    known[word] = old[0] | concepts, old[1] | tongues
+                    known, word = (self._stems, entry[:-1]) if entry[-1] == "*" else (self._exact, entry)
+                    old = known.get(word)
+                    known[word] = (old[0] | concepts, old[1] | tongues) if old else (concepts, tongues)
+        self.tails = tails - COMMON
         for tongue, table in lexicon_others.DENSE.items():
             for name, words in table.items():
                 for entry in words.lower().split():

@@ -45,13 +45,14 @@ class Arrival:
 
     def __init__(self, db: Database, remote: Remote, judge: ItemPolicy, switches: str, who: Mapping[str, str]) -> None:
         self.db, self.remote, self._judge, self._switches, self._who = db, remote, judge, switches, who
-        self._back = {there: here for here, there in remote.scopes.items()}
+        self._back, self._now = {there: here for here, there in remote.scopes.items()}, ids.timestamp()
         self.new = self.changed = self.archived = self.held = self.refused = 0
         self.purged: list[str] = []
         self._saved: dict[str, KnownKey] = {}
         self._ids: dict[tuple[str, str], str] = {}
         self._conflicts: list[tuple[str, str, str]] = []
         self._labels: dict[str, str] = {}  # of authors, as sources name them
+        self._moments: dict[int, str] = {}  # of clocks
         self._items: list[MemoryItem] = []
         self._withheld: dict[str, tuple[str, tuple[str, ...]]] = {}
         self._freed: list[str] = []
@@ -65,7 +66,6 @@ class Arrival:
         rows.load(touched)
         found = rows.all()
         self._saved = {one.key: one for one in touched}
-        self._ids = {(word, key): "born" for key, one in self._saved.items() for word in merge.ids_of(one.state)}
         self._look_up(rows.known, found)
         for key, row in sorted(found.items()):
             one = rows.known[key]
@@ -85,13 +85,13 @@ class Arrival:
         free = {word for key, row in rows.items() if not known[key].item_id for word in merge.ids_of(known[key].state)}
         extras = {extra for row in rows.values() for extra in row.extras}
         self._there = {item.id: item for item in items.get_many(self.db, sorted(named | free | extras))}
-        self._extra_ids = {i for some in remotes.extras_of(self.db, self.remote.name, rows).values() for i in some}
-        self._extra_ids |= remotes.keys_of_ids(self.db, self.remote.name, free, "extra").keys()
         self._extras = remotes.extras_of(self.db, self.remote.name, rows)
+        self._extra_ids = {i for some in self._extras.values() for i in some}
+        self._extra_ids |= remotes.keys_of_ids(self.db, self.remote.name, free, "extra").keys()
         self._links = remotes.links_from(self.db, self._there)
         self._mattering = attributes.get_importance(self.db, self._there)
-        hashes = {ids.content_hash(row.fields["content"]) for row in rows.values() if row.fields}
-        self._buried = quarantine.purged_hashes(self.db, hashes)
+        hashes = {ids.content_hash(text): text for row in rows.values() if (text := row.fields.get("content"))}
+        self._buried = {hashes[one] for one in quarantine.purged_hashes(self.db, hashes)}
         self._reasons = items.withheld_reasons(self.db, [i for i, item in self._there.items() if not item.injectable])
 
     def _purge(self, one: KnownKey) -> None:
@@ -114,13 +114,16 @@ class Arrival:
         there = self._there.get(one.item_id)
         if there is None and (one.wrote.get("left") or one.item_id):  # it is private now, or was taken away here
             return
-        if there is None and ids.content_hash(row.fields["content"]) in self._buried:
+        if there is None and row.fields["content"] in self._buried:
             self.refused += 1
             return
         was = self._fields(there) if there is not None else {}
         item = self._item(one, row, there)
-        before = written(one, row)
-        if there is not None and _same(was, before.fields) and self._is_held(there) == bool(before.held):
+        if (
+            there is not None
+            and _same(was, (before := written(one, row)).fields)
+            and self._is_held(there) == bool(before.held)
+        ):
             self._bring_extras(one._replace(item_id=there.id), row)
             return
         held = set(row.held)
@@ -162,21 +165,25 @@ class Arrival:
 
     def _item(self, one: KnownKey, row: merge.MergedRow, there: MemoryItem | None) -> MemoryItem:
         """The item that a row asks for."""
-        fields, now = row.fields, ids.timestamp()
-        kept = {name: fields[name] for name in ("title", "content", "type", "tier", "confidence", "validation")}
-        newest = ids.timestamp(merge.clock_of(merge.newest(one.state)) / 1_000_000)
-        kept |= {"superseded_by": fields["superseded_by"], "archived": fields["archived"], "updated_at": newest}
-        kept |= {"tags": list(fields["tags"]), "entities": list(fields["entities"]), "injectable": True}
-        kept["expires_at"] = times.canonical(fields["expires_at"]) if fields["expires_at"] else None
-        kept["links"] = [
-            {"rel": rel, "to": to}
-            for rel, _, to in (link.partition(" ") for link in fields["links"])
-            if rel in args_of(LinkRelation) and to
-        ]
+        fields, clock = row.fields, merge.clock_of(merge.newest(one.state))
+        if clock not in self._moments:  # of one exchange there it is the same of all
+            self._moments[clock] = ids.timestamp(clock / 1_000_000)
+        kept = {
+            "title": fields["title"], "content": fields["content"], "type": fields["type"], "tier": fields["tier"],
+            "confidence": fields["confidence"], "validation": fields["validation"], "archived": fields["archived"],
+            "superseded_by": fields["superseded_by"], "updated_at": self._moments[clock], "injectable": True,
+            "tags": list(fields["tags"]), "entities": list(fields["entities"]),
+            "expires_at": times.canonical(fields["expires_at"]) if fields["expires_at"] else None,
+            "links": [
+                {"rel": rel, "to": to}
+                for rel, _, to in (link.partition(" ") for link in fields["links"])
+                if rel in args_of(LinkRelation) and to
+            ],
+        }  # fmt: skip
         if there is not None:
             item = MemoryItem.from_dict(there.to_dict() | kept)
         else:
-            made = min(times.canonical(fields["made"]), now)
+            made = min(times.canonical(fields["made"]), self._now)
             item_id = self._free_id(one)
             item = MemoryItem(id=item_id, scope=self._back[one.scope], created_at=made, **kept)
             item.provenance = self._source(one, fields)

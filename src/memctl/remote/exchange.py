@@ -6,7 +6,7 @@
     publish            what is on its way out               (one call)
     one transaction    it has arrived
 
-A transaction takes a few hundred statements, so that nobody else who writes waits for long. Whatever ends it in
+A transaction takes a thousand statements at most, so that nobody else who writes waits for long. Whatever ends it in
 between, the next one goes on: a segment is on its way out until it was seen to have arrived, how far a log was read is
 noted when all of that is written, and what is read twice changes nothing.
 """
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 #: Times that what changes meanwhile is sent in one exchange, and that one begins anew when others write there.
 _ROUNDS, _TRIES = 3, 6
 #: Statements that are written in one transaction.
-_PORTION = 250
+_PORTION = 1000
 #: Bytes of what others wrote, inflated, that are taken at once: how much it is decides nothing about this machine.
 _MOST_NEWS = segments.MOST_INFLATED
 #: What in a state may take an item away.
@@ -187,6 +187,12 @@ class RemoteExchange:
         clock = max(int(ids.now_seconds() * 1_000_000), self.remote.clock + 1)
         stock = Stock(self.db, self.remote, self.judge, merge.make_stamp(clock, self.remote.replica))
         stock.take(dirty)
+        changed = [*stock.changed.values()]
+        if not self.remote.read_only:  # what is new is sent as it is: it need not be read again
+            for scope in sorted({one.scope for one in changed}):
+                self._pack(scope, [one for one in changed if one.scope == scope and one.unsent])
+            changed = [one._replace(unsent=False) for one in changed]
+        remotes.save_keys(self.db, self.name, changed)
         remotes.save_remote(self.db, self.remote._replace(clock=clock))
         self.done = self.done._replace(waits=self.done.waits | stock.waits)
 
@@ -217,21 +223,25 @@ class RemoteExchange:
         return touched
 
     def _fill_segment(self, scope: str) -> bool:
-        """Make a segment of what is to be sent; whether there was anything."""
+        """Make a segment of what an earlier exchange, or a new name, left to be sent; whether there was anything."""
         with self.db.atomic():
             unsent = remotes.unsent_keys(self.db, self.name, scope, segments.MOST_RECORDS)
-            replica = self._load().replica
-            parts = [(one.key, part) for one in unsent if (part := merge.own_part(one.state, replica))]
-            own = remotes.get_logs(self.db, self.name).get((scope, replica), KnownLog(scope, replica))
-            last = segments.parse_name(remotes.last_out(self.db, self.name, scope)) or own
-            made = [*segments.pack(scope, replica, self.who, last.last, last.hash, parts, self._seal)]
-            self._put_out(scope, made)
-            if len(made) == 1:
-                newest = max(merge.newest(part) for _, part in parts)
-                self._packed[str(made[0][0])] = len(parts), merge.clock_of(newest)
+            self._pack(scope, unsent)
             remotes.mark_sent(self.db, self.name, [one.key for one in unsent])
-        self._count(sent=len(parts))
         return bool(unsent)
+
+    def _pack(self, scope: str, unsent: "Iterable[KnownKey]") -> None:
+        """Let what we say of these keys be on its way out."""
+        replica = self._load().replica
+        parts = [(one.key, part) for one in unsent if (part := merge.own_part(one.state, replica))]
+        own = remotes.get_logs(self.db, self.name).get((scope, replica), KnownLog(scope, replica))
+        last = segments.parse_name(remotes.last_out(self.db, self.name, scope)) or own
+        made = [*segments.pack(scope, replica, self.who, last.last, last.hash, parts, self._seal)]
+        self._put_out(scope, made)
+        if len(made) == 1:
+            newest = max(merge.newest(part) for _, part in parts)
+            self._packed[str(made[0][0])] = len(parts), merge.clock_of(newest)
+        self._count(sent=len(parts))
 
     def _seal(self, place: str, body: bytes) -> bytes:
         sealed = self.seal.seal(place, body)

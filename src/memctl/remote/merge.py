@@ -24,6 +24,7 @@ from memctl.annotations import Any, NamedTuple
 from memctl.names import TIERS
 
 State = dict[str, Any]
+_dump = json.JSONEncoder().encode
 #: Fields with one value; the newest edit wins; without one, what twins were born with is joined by `_first`.
 FIELDS = ("title", "type", "tier", "confidence", "importance", "validation", "expires_at", "source")
 SETS = ("tags", "entities", "links")
@@ -83,12 +84,30 @@ def author_of(stamp: str) -> str:
 
 def key_of(scope: str, content: str, number: int) -> str:
     """The key of what is said for the `number`th time in a remote scope: machines that say the same share it."""
-    return hashlib.sha256(json.dumps([scope, content, number]).encode()).hexdigest()[:32]
+    return hashlib.sha256(_dump([scope, content, number]).encode()).hexdigest()[:32]
 
 
 def newest(state: State) -> str:
     """The newest stamp in a state."""
-    return max(_stamps(state), default="")
+    return newborn(state) or max(_stamps(state), default="")
+
+
+def newborn(state: State) -> str:
+    """The stamp of a state that is one birth and nothing since, as most are; "" of any other."""
+    births, texts = state.get("born", ()), state.get("text", {})
+    if len(births) != 1 or len(texts) != 1:
+        return ""
+    ((stamp, birth),) = births.items()
+    if len(birth) == 1 or stamp not in texts or texts[stamp][1]:
+        return ""
+    parts = 2
+    for name in SETS:
+        if members := state.get(name):
+            parts += 1
+            for adds, drops in members.values():
+                if drops or len(adds) != 1 or stamp not in adds:
+                    return ""
+    return str(stamp) if parts == len(state) else ""
 
 
 def _stamps(state: State) -> Iterator[str]:
@@ -103,28 +122,37 @@ def words_of(state: State) -> tuple[list[str], list[str]]:
     """All that a state says: its texts, and words beside them. The first text has the lines by which an item of it
     is judged: title, content, tags, entities, source.
     """
+    if stamp := newborn(state):
+        words: list[Any] = [one for name in SETS for key, (adds, _) in state.get(name, {}).items()
+                            for one in (key, adds[stamp])]  # fmt: skip
+        *fields, source = state["born"][stamp]
+        lines = [fields[2], state["text"][stamp][0], *_members(state.get("tags", {})),
+                 *_members(state.get("entities", {})), source[1]]  # fmt: skip
+        words += [*fields, source[0], *source[2]]
+        return ["\n".join(filter(None, lines))], [one for one in words if isinstance(one, str) and one not in lines]
     texts, births = state.get("text", {}), _births(state)
     said = dict(zip(FIELDS, births[max(births)][2:], strict=True)) if births else {}
     said |= {name: value for name, (_, value) in state.get("set", {}).items()}
     shown = max(texts, default="")
     lines = [said.get("title", ""), *(texts[shown][:1] if shown else ()), *_members(state.get("tags", {})),
              *_members(state.get("entities", {})), said.get("source", ("", ""))[1]]  # fmt: skip
-    words: list[Any] = []
+    words = []
     for name in ("born", "life", "set", "held", "gone", *SETS):
         part = state.get(name, {})
         words += [*part.values(), *(part if name in SETS else ())]
     for one in words:  # grows meanwhile
         words += one if isinstance(one, list) else one.values() if isinstance(one, dict) else ()
     others = [entry[0] for stamp, entry in texts.items() if stamp != shown]
-    beside = [one for one in words if isinstance(one, str) and one not in lines]
+    known = {*lines}
+    beside = [one for one in words if isinstance(one, str) and one not in known]
     return ["\n".join(filter(None, lines)), *others], beside
 
 
 def ids_of(state: State) -> dict[str, str]:
     """The ids that a state's item was born with, each with its first stamp; the first id is the first one born."""
-    out: dict[str, str] = {}
-    for stamp, (item_id, *_) in sorted(state.get("born", {}).items()):
-        out.setdefault(item_id, stamp)
+    births, out = state.get("born", {}), dict[str, str]()
+    for stamp in births if len(births) < 2 else sorted(births):
+        out.setdefault(births[stamp][0], stamp)
     return out
 
 
@@ -149,17 +177,20 @@ def _knows(entry: list[Any], stamp: str) -> bool:
 
 def join(a: State, b: State) -> State:
     """Both states as one: in any order, any number of times, with the same result."""
+    if not a and newborn(b):
+        return b
     born = _union(a.get("born", {}), b.get("born", {}))
     if a.get("gone") or b.get("gone"):  # later pieces of what was purged are dropped
         return {"born": {at: one[:1] for at, one in born.items()}, "gone": a.get("gone", {}) | b.get("gone", {})}
     out: State = {"born": born}
     for register in ("text", "life"):
         out[register] = _maximal(_union(a.get(register, {}), b.get(register, {})))
-    out["set"] = {
-        name: max(some, key=lambda one: (one[0], json.dumps(one[1])))
-        for name in FIELDS
-        if (some := [one["set"][name] for one in (a, b) if name in one.get("set", {})])
-    }
+    if "set" in a or "set" in b:
+        out["set"] = {
+            name: max(some, key=lambda one: (one[0], _dump(one[1])))
+            for name in FIELDS
+            if (some := [one["set"][name] for one in (a, b) if name in one.get("set", {})])
+        }
     for name in SETS:
         some, more = a.get(name, {}), b.get(name, {})
         out[name] = {key: _join_member(some.get(key), more.get(key)) for key in sorted(some.keys() | more.keys())}
@@ -170,9 +201,12 @@ def join(a: State, b: State) -> State:
 
 def _union(a: dict[str, Any], b: dict[str, Any]) -> dict[str, Any]:
     """Entries of both; where a forged one has the stamp of another, everybody takes the same of the two."""
+    if not (a and b):  # nearly always
+        both = a or b
+        return both if len(both) < 2 else dict(sorted(both.items()))
     both = a | b
     for stamp in a.keys() & b.keys():
-        both[stamp] = max(a[stamp], b[stamp], key=json.dumps)
+        both[stamp] = max(a[stamp], b[stamp], key=_dump)
     return dict(sorted(both.items()))
 
 
@@ -197,12 +231,12 @@ def _first(name: str, values: list[Any]) -> Any:
         return None if None in values else max(values)
     if name == "tier":
         return max(values, key=TIERS.index)
-    return max(values) if name in ("confidence", "importance") else min(values, key=json.dumps)
+    return max(values) if name in ("confidence", "importance") else min(values, key=_dump)
 
 
 def _join_member(a: "list[Any] | None", b: "list[Any] | None") -> list[Any]:
     some, more = a or [{}, []], b or [{}, []]
-    return [_union(some[0], more[0]), sorted({*some[1], *more[1]})]
+    return [_union(some[0], more[0]), sorted({*some[1], *more[1]}) if some[1] or more[1] else []]
 
 
 # --- what this machine says ------------------------------------------------------------------------------------------
@@ -268,6 +302,8 @@ def withdraw(state: State, stamp: str) -> State:
 
 def own_part(state: State, replica: str) -> State:
     """What one replica said of a key: what stands in its log, and all that a log of it may say."""
+    if stamp := newborn(state):
+        return state if author_of(stamp) == replica else {}
     out: State = {
         name: {stamp: one for stamp, one in state.get(name, {}).items() if author_of(stamp) == replica}
         for name in ("born", "text", "life", "held", "gone")
@@ -290,11 +326,13 @@ def admitted(state: State, replica: str, view: MergeView) -> State:
     seen what came after it.
     """
     out = own_part(state, replica)
+    if out is state:
+        return out
     for name in ("text", "life"):
         out[name] = {
             stamp: entry
             for stamp, entry in out.get(name, {}).items()
-            if max(entry[-1].values(), default="") <= stamp.partition(".")[0]
+            if not entry[-1] or max(entry[-1].values()) <= stamp.partition(".")[0]
         }
     if view.trust != "high" and replica not in view.mine:
         out.pop("free", None)
@@ -366,7 +404,9 @@ def rows(
     purged = {one: state for _, state in sorted(states.items()) if state.get("gone") for one in ids_of(state)}
     out = {}
     for key, state in sorted(states.items()):
-        taken = state if state.get("gone") else next((purged[one] for one in ids_of(state) if one in purged), None)
+        taken = state if state.get("gone") else None
+        if purged and not taken:
+            taken = next((purged[one] for one in ids_of(state) if one in purged), None)
         if taken is not None:
             out[key] = _purged(state, taken["gone"], view)
         elif state.get("text") and _births(state):  # else its birth is still on its way
@@ -454,10 +494,14 @@ def _row(
     if named:
         rivals = {shown.get(by_id.get(one[1] or "", ""), one[1]) for one in state["life"].values() if one[0] and one[1]}
         conflicts += [(named, rival, REPLACED_TWICE) for rival in sorted(rivals - {named})]
-    fields = {name: _capped(name, state, view) for name in FIELDS}
+    births = _births(state)
+    if view.trust == "high" and len(births) == 1 and "set" not in state:
+        fields = dict(zip(FIELDS, births[min(births)][2:], strict=True))
+    else:
+        fields = {name: _capped(name, state, view) for name in FIELDS}
     fields |= {name: _members(state.get(name, {})) for name in SETS}
     fields |= {"content": content, "archived": archived, "superseded_by": named}
-    fields["made"] = min(one[1] for one in _births(state).values())
+    fields["made"] = min([one[1] for one in births.values()])
     return MergedRow(fields, tuple(sorted(held)), extras=extras, conflicts=tuple(conflicts))
 
 
@@ -507,7 +551,9 @@ def _capped(name: str, state: State, view: MergeView) -> Any:
 
 def _members(held: Mapping[str, list[Any]]) -> list[str]:
     """The members of a set: what was added and not taken away since, in the first spelling."""
-    alive = {
-        key: sorted((at, said) for at, said in adds.items() if at not in drops) for key, (adds, drops) in held.items()
-    }
-    return [some[0][1] for _, some in sorted(alive.items(), key=lambda one: (one[1], one[0])) if some]
+    if not held:
+        return []
+    alive = sorted(
+        (sorted([one for one in adds.items() if one[0] not in drops]), key) for key, (adds, drops) in held.items()
+    )
+    return [some[0][1] for some, _ in alive if some]

@@ -233,28 +233,33 @@ def _signer(one: _Link, seal: RemoteSeal, who: str = "") -> str:
 
 
 def _segment(body: bytes, log: "KnownLog", number: int, signer: str) -> Segment:
-    data, size = _inflate(body)
+    data, size, is_plain = _inflate(body)
     head = {"version": 1, "scope": log.scope, "replica": log.replica, "number": number}
     if any(data.get(key) != value for key, value in head.items()) or not isinstance(data.get("records"), list):
         raise SegmentProblem("is not of this log, or of a later version of memctl")
     given = data["records"]
     if len(given) > MOST_RECORDS:
         raise SegmentProblem("has more records than a segment may have")
-    records = [record for one in given if (record := checked(one)) is not None]
+    records = [record for one in given if (record := checked(one, is_plain=is_plain)) is not None]
     who = (signer or str(data.get("who") or "")).encode("utf-8", "replace").decode()
     return Segment(clean.one_line(who, _AUTHOR), records, len(given) - len(records) - given.count(["", {}]), size)
 
 
-def _inflate(body: bytes) -> tuple[dict[str, Any], int]:
+def _inflate(body: bytes) -> tuple[dict[str, Any], int, bool]:
+    """What is in a segment, of how many bytes, and whether all of it is no larger than one record may be and is text
+    that a store can write: then no record of it has to be looked at for that.
+    """
     try:
         engine = zlib.decompressobj()
-        text = engine.decompress(body, MOST_INFLATED)
+        raw = engine.decompress(body, MOST_INFLATED)
+        text = raw.decode("utf-8", "surrogatepass")
         data = json.loads(text) if engine.eof else None
     except (zlib.error, ValueError, RecursionError) as exc:
         raise SegmentProblem("cannot be read") from exc
     if not isinstance(data, dict):
         raise SegmentProblem("cannot be read, or inflates to more than a segment may")
-    return data, len(text)
+    is_plain = len(raw) <= _MOST_RECORD and "\\u" not in text and not _LONE.search(text)
+    return data, len(raw), is_plain
 
 
 def _hash(before: str, body: bytes) -> str:
@@ -267,14 +272,17 @@ _dump = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), sort_keys=Tr
 # --- records ---------------------------------------------------------------------------------------------------------
 
 
-def checked(given: object) -> tuple[str, merge.State] | None:
-    """A key and its state, if it has the shape that `merge` reads; None for anything else."""
+def checked(given: object, *, is_plain: bool = False) -> tuple[str, merge.State] | None:
+    """A key and its state, if it has the shape that `merge` reads; None for anything else.
+
+    is_plain  that it is neither too large nor what no store can write is known
+    """
     if not (isinstance(given, list) and len(given) == 2 and isinstance(given[0], str) and _KEY.fullmatch(given[0])):
         return None
     state = given[1]
     if not isinstance(state, dict) or not state.keys() <= _PARTS.keys():
         return None
-    text = _dump(state)
+    text = "" if is_plain else _dump(state)
     if len(text) > _MOST_RECORD or (not text.isascii() and _LONE.search(text)):
         return None
     return (given[0], state) if all(_PARTS[name](value) for name, value in state.items()) else None
@@ -289,11 +297,13 @@ def _is_word(value: object) -> bool:
 
 
 def _is_seen(value: object) -> bool:
-    return isinstance(value, dict) and all(is_replica(who) and _is_stamp(f"{at}.{who}") for who, at in value.items())
+    return value == {} or (
+        isinstance(value, dict) and all(is_replica(who) and _is_stamp(f"{at}.{who}") for who, at in value.items())
+    )
 
 
 def _is_map(value: object, of: Any) -> bool:
-    return isinstance(value, dict) and all(_is_stamp(stamp) and of(one) for stamp, one in value.items())
+    return isinstance(value, dict) and all(map(_is_stamp, value)) and all(map(of, value.values()))
 
 
 def _is_text(value: object) -> bool:
@@ -323,18 +333,18 @@ def _is_birth(value: object) -> bool:
 
 
 def _is_field(name: str, value: object) -> bool:
+    if name in ("title", "type"):
+        return _is_word(value)
     if name in ("confidence", "importance"):
-        return isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value <= 1
-    if name == "source":
-        return (
-            isinstance(value, list) and len(value) == 3 and all(map(_is_word, value[:2]))
-            and isinstance(value[2], list) and all(map(_is_word, value[2]))
-        )  # fmt: skip
+        return value.__class__ in (int, float) and 0 <= value <= 1
     if name in ("tier", "validation"):
         return value in (TIERS if name == "tier" else VALIDATIONS)
     if name == "expires_at":
         return value is None or (isinstance(value, str) and _TIME.fullmatch(value) is not None)
-    return _is_word(value)
+    return (
+        isinstance(value, list) and len(value) == 3 and all(map(_is_word, value[:2]))
+        and isinstance(value[2], list) and all(map(_is_word, value[2]))
+    )  # fmt: skip
 
 
 def _is_fields(value: object) -> bool:

@@ -67,12 +67,12 @@ class Stock:
         self.db, self.remote, self.stamp, self._judge = db, remote, stamp, judge
         self.changed: dict[str, KnownKey] = {}
         self.waits: dict[str, str] = {}
-        self._ids: dict[tuple[str, str], str] = {}
         self._settled: list[str] = []
         self._birth_keys: dict[str, KnownKey] = {}
+        self._first_keys: dict[tuple[str, str], str] = {}  # of scopes and texts
 
     def take(self, dirty: list[str]) -> None:
-        """Note what has changed of these items."""
+        """Note what has changed of these items; whoever asks saves the keys that did."""
         intents = remotes.intents(self.db)
         rivals = [one for one in remotes.list_remotes(self.db) if one.name != self.remote.name]
         others = {scope for one in rivals for scope in one.scopes}
@@ -81,9 +81,7 @@ class Stock:
             done += self._take_batch(dirty[start : start + BATCH], intents, others)
         remotes.clear_dirty(self.db, done)
         remotes.clear_intents(self.db, intents.keys() & set(done))
-        remotes.set_ids(self.db, self.remote.name, self._ids)
         remotes.drop_extras(self.db, self.remote.name, self._settled)
-        remotes.save_keys(self.db, self.remote.name, [*self.changed.values()])
 
     def _take_batch(self, batch: list[str], intents: Mapping[str, set[str]], others: set[str]) -> list[str]:
         """Note what changed of some items; those of which no other remote has to be told."""
@@ -129,12 +127,12 @@ class Stock:
         self._standings = quarantine.standings(self.db, [*found.values()])
         self._importance = attributes.get_importance(self.db, found)
         self._links = remotes.links_from(self.db, found)
-        first = {
-            merge.key_of(self.remote.scopes[item.scope], item.content, 0)
+        self._first_keys = {
+            (scope, item.content): merge.key_of(scope, item.content, 0)
             for item in found.values()
-            if item.scope in self.remote.scopes
+            if (scope := self.remote.scopes.get(item.scope)) is not None
         }
-        self._birth_keys = {**known, **remotes.get_keys(self.db, self.remote.name, first)}
+        self._birth_keys = {**known, **remotes.get_keys(self.db, self.remote.name, self._first_keys.values())}
 
     def _fields(self, item: MemoryItem) -> dict[str, Any]:
         return fields_of(item, self._importance.get(item.id, 0.5), self._links.get(item.id, ()))
@@ -168,12 +166,11 @@ class Stock:
         key = next(one for one in self._keys(scope, item.content) if one not in self.changed)
         state = merge.birth(item.id, self._fields(item), (), self.stamp)
         self.changed[key] = KnownKey(key, scope, item.id, state, {}, unsent=True)
-        self._ids[item.id, key] = "born"
 
     def _keys(self, scope: str, content: str) -> Iterator[str]:
         """The keys that a text may have, which are nobody's yet."""
         for number in count():
-            key = merge.key_of(scope, content, number)
+            key = merge.key_of(scope, content, number) if number else self._first_keys[scope, content]
             is_known = key in self._birth_keys if not number else remotes.get_keys(self.db, self.remote.name, [key])
             if not is_known:
                 yield key
@@ -221,7 +218,7 @@ def fields_of(item: MemoryItem, importance: float, links: Iterable[str]) -> dict
         "confidence": item.confidence, "importance": importance, "validation": item.validation,
         "expires_at": item.expires_at,
         "source": [source.source_kind, _portable(source.source_id), [
-            one for one in map(_portable, source.chunk_ids) if not one.startswith(FROM_REMOTE)]],
+            place for one in source.chunk_ids if not (place := _portable(one)).startswith(FROM_REMOTE)]],
         "tags": item.tags, "entities": item.entities, "links": sorted({*links, *said}), "archived": item.archived,
         "superseded_by": item.superseded_by, "made": item.created_at,
     }  # fmt: skip
@@ -229,6 +226,8 @@ def fields_of(item: MemoryItem, importance: float, links: Iterable[str]) -> dict
 
 def _portable(place: str) -> str:
     """A source without the folders of this machine: of a path its last part."""
+    if not place:
+        return place
     rest = place.removeprefix("file://")
     is_path = rest != place or os.path.isabs(rest) or rest.startswith("~") or rest[1:3] in (":\\", ":/")
     return rest.replace("\\", "/").rstrip("/").rpartition("/")[2] if is_path else place

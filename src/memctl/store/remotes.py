@@ -40,13 +40,14 @@ CREATE TABLE IF NOT EXISTS memctl_remote_keys (  -- what is known of each statem
 ) WITHOUT ROWID;
 CREATE INDEX IF NOT EXISTS memctl_remote_items ON memctl_remote_keys(item_id);
 CREATE INDEX IF NOT EXISTS memctl_remote_unsent ON memctl_remote_keys(remote, unsent) WHERE unsent;
-CREATE TABLE IF NOT EXISTS memctl_remote_ids (   -- which ids a statement goes by
+CREATE TABLE IF NOT EXISTS memctl_remote_ids (   -- which ids a statement goes by, beside that of its item here
     remote TEXT NOT NULL,
     id     TEXT NOT NULL,
     key    TEXT NOT NULL,
     kind   TEXT NOT NULL,                        -- born, or extra: a text of it that nobody has decided about
     PRIMARY KEY (remote, id, key)
 ) WITHOUT ROWID;
+CREATE INDEX IF NOT EXISTS memctl_remote_extras ON memctl_remote_ids(remote, key) WHERE kind = 'extra';
 CREATE TABLE IF NOT EXISTS memctl_remote_logs (  -- how far each log was read; our own: how far it was written
     remote  TEXT NOT NULL,
     scope   TEXT NOT NULL,
@@ -302,7 +303,9 @@ def get_keys(db: Database, remote: str, keys: Iterable[str]) -> dict[str, KnownK
 
 def keys_of_items(db: Database, remote: str, item_ids: Iterable[str]) -> dict[str, KnownKey]:
     """What is known of these items, by item id."""
-    found = map(_to_key, db.rows(f"{_KEY} AND item_id IN (?*)", [remote], keys=item_ids))
+    # The plus: by the index of items. SQLite takes the key that begins with a remote for narrower, and reads it all.
+    sql = f"{_KEY.replace('remote =', '+remote =')} AND item_id IN (?*)"
+    found = map(_to_key, db.rows(sql, [remote], keys=item_ids))
     return {one.item_id: one for one in found}
 
 
@@ -332,8 +335,12 @@ def remotes_of_items(db: Database, item_ids: Iterable[str]) -> dict[str, set[str
     return out
 
 
-def save_keys(db: Database, remote: str, known: Sequence[KnownKey]) -> None:
-    """Write down what is known of keys."""
+def save_keys(db: Database, remote: str, known: Iterable[KnownKey]) -> None:
+    """Write down what is known of keys, with the ids that they go by beside that of their item."""
+    known = list(known)
+    others = {(entry[0], one.key): "born" for one in known for entry in one.state.get("born", {}).values()
+              if entry[0] != one.item_id}  # fmt: skip
+    set_ids(db, remote, others)
     db.run_many(
         "INSERT INTO memctl_remote_keys(remote, key, scope, item_id, state, wrote, unsent) "
         "VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT(remote, key) DO UPDATE SET item_id = excluded.item_id, "
@@ -418,14 +425,15 @@ def extras_of(db: Database, remote: str, keys: Iterable[str]) -> dict[str, list[
 def follow_alias(db: Database, given: str) -> str:
     """The id of the item here that goes by another id on other machines; what was given where there is none."""
     sql = (
-        "SELECT DISTINCT k.item_id FROM memctl_remotes AS r CROSS JOIN memctl_remote_ids AS a ON a.remote = r.name "
+        "SELECT k.item_id FROM memctl_remotes AS r CROSS JOIN memctl_remote_ids AS a ON a.remote = r.name "
         "JOIN memctl_remote_keys AS k ON k.remote = a.remote AND k.key = a.key "
-        "WHERE a.id >= ? AND a.id <= ? AND k.item_id <> '' LIMIT 2"
+        "WHERE a.id >= ? AND a.id <= ? AND k.item_id <> '' "
+        "UNION SELECT id FROM memory_items WHERE id >= ? AND id <= ? LIMIT 2"
     )
     digits = given.removeprefix("MEM-")
     is_short = 4 <= len(digits) < 12 and not digits.strip("0123456789abcdef")
     start = f"MEM-{digits}" if is_short else given
-    found = db.rows(sql, (start, f"{start}g" if is_short else start))
+    found = db.rows(sql, (start, f"{start}g" if is_short else start) * 2)
     return str(found[0][0]) if len(found) == 1 else given
 
 

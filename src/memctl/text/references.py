@@ -44,6 +44,9 @@ _PATTERNS = (
 )
 #: What statements are held to; the others are only named (`memctl entities`).
 CITED = ("path", "symbol", "url", "version", "commit")
+#: What is in every text that refers to something; the expression of all kinds costs far more than to look for these.
+_SIGNS = ("`", "()", "://", "@", "file", "ommit ", "revision ")
+_SIGNED = re.compile(r"\.(?:[A-Za-z]|(?<=\d\.)\d)|[0-9a-f]{40}")
 #: Endings by which a bare word is a file; those of domains and of names of things are not among them.
 _SUFFIXES = (
     " py pyi js mjs jsx ts tsx java kt scala cs swift php go rs c h cc cpp hpp rb ex exs lua pl pm jl r sh bash zsh "
@@ -77,7 +80,7 @@ class Reference(NamedTuple):
 def find_references(text: str) -> list[Reference]:
     """What a statement refers to, each once, in the order of the text."""
     found: dict[tuple[str, str, object], Reference] = {}
-    for one in find_named(text):
+    for one in find_named(text) if any(map(text.__contains__, _SIGNS)) or _SIGNED.search(text) else ():
         if one.kind in CITED:
             found.setdefault((one.kind, one.target, one.lines), one)
             if len(found) == MOST:

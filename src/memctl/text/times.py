@@ -21,6 +21,9 @@ _STAMP = (
     r"(z|[+-]\d\d(?::?\d\d)?)?)?)?)?"
 )
 
+#: A time in that shape already, be it on a calendar or not.
+_SHAPED = r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}\.[0-9]{6}\+00:00"
+
 
 def span(text: str, now: float) -> tuple[str, str]:
     """The first and the last moment that a time means, both in the shape of `ids.timestamp`; `now` in seconds.
@@ -78,6 +81,8 @@ def shaped(moment: datetime) -> str:
 
 def canonical(text: str) -> str:
     """A stored time in the one shape that compares; another program's text that is no time comes back as it is."""
+    if re.fullmatch(_SHAPED, text):
+        return text
     try:
         found = re.fullmatch(_STAMP, text.strip().lower(), re.ASCII)
         return text if found is None else shaped(_moment(found)[0])
