@@ -103,7 +103,8 @@ def closed_stores(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
         opened.append(connect(*args, **kwargs))
         return opened[-1]
 
-    monkeypatch.setattr(sqlite3, "connect", remember)
+    for module in ("sqlite3", "memctl.store.database.sqlite3"):
+        monkeypatch.setattr(f"{module}.connect", remember)
     yield
     for conn in opened:
         with suppress(sqlite3.ProgrammingError):  # it is another thread's

@@ -165,7 +165,7 @@ def fails_at(error: BaseException, statement: str, times: int = 1) -> Iterator[N
                     raise error
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(sqlite3, "connect", partial(sqlite3.connect, factory=Connection))
+        patch.setattr("memctl.store.database.sqlite3.connect", partial(sqlite3.connect, factory=Connection))
         yield
     assert seen >= times, f"{statement} came {seen} times"
 

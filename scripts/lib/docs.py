@@ -133,7 +133,8 @@ def schema_page() -> Iterator[str]:
         ("What statements cite and contradict", schema.KNOWLEDGE_TABLES),
         ("How sessions hang together, and what document sets held", schema.THREAD_TABLES),
         ("What conversations were told, and what came of it", schema.USEFULNESS_TABLE),
-        ("Indexes for lists and counts", schema.READING_INDEXES),
+        ("Indexes for lists and counts", schema.READING_INDEXES + schema.STATEMENT_INDEX),
+        ("The index of what a search may not show", schema.DOUBTFUL_INDEX),
         ("The full-text table", schema.fts_table(schema.DEFAULT_TOKENIZER)),
         ("What is known about it", schema.FTS_STATE),
         (

@@ -403,14 +403,14 @@ def read_config(path: str | os.PathLike[str], *, named: bool = True) -> Loaded:
     except OSError as exc:
         raise errors.ConfigUnreadable(path=path, reason=exc.strerror or str(exc)) from exc
     config = MemoryConfig.from_dict(data)
-    found = [(section, name) for section, keys in data.items() if isinstance(keys, dict) for name in keys]
-    known = {(key.section, key.name) for key in KEYS}
+    found = {(section, name) for section, keys in data.items() if isinstance(keys, dict) for name in keys}
+    given = {key.path: key.problem(config.value(key.path)) for key in KEYS if (key.section, key.name) in found}
     broken = [f"{s}: expected an object" for s in data if s in SECTIONS and not isinstance(data[s], dict)]
     return Loaded(
         config,
-        frozenset(f"{section}.{name}" for section, name in found if (section, name) in known),
-        tuple(_unknown(data, known)),
-        (*broken, *config.validate()),
+        frozenset(given),
+        tuple(_unknown(data, {(key.section, key.name) for key in KEYS})),
+        (*broken, *filter(None, given.values())),
         foreign=bool(data) and not any(section in SECTIONS or _nearest(section, list(SECTIONS)) for section in data),
     )
 

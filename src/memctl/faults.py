@@ -67,7 +67,7 @@ def _write_report(exc: Exception, command: str) -> str:
 def _report_text(exc: Exception, command: str) -> str:
     from memctl import __version__
 
-    sqlite = sys.modules.get("sqlite3")
+    sqlite = sys.modules.get("_sqlite3") or sys.modules.get("sqlite3")
     lines = [
         f"memctl   {__version__}",
         f"Python   {sys.version.split()[0]} ({sys.implementation.name}, {sys.platform})",

@@ -221,12 +221,12 @@ def seen_through(ctx: "Context", workspace: str | None, filters: "Filters", *, a
     return filters.replace(scopes=None if all_scopes else saved.reads, corpus_id=saved.corpus_id)
 
 
-def first_moment(option: str, text: str | None) -> str:
-    """The first moment that the value of an option means; "" without one. Raises TimeInvalid."""
+def first_moment(since: str | None) -> str:
+    """The first moment that the value of --since means; "" without one. Raises TimeInvalid."""
     from memctl import errors, ids
     from memctl.text import times
 
     try:
-        return "" if text is None else times.span(text, ids.now_seconds())[0]
+        return "" if since is None else times.span(since, ids.now_seconds())[0]
     except ValueError:
-        raise errors.TimeInvalid(option=option, value=" ".join((text or "").split())[:40]) from None
+        raise errors.TimeInvalid(option="--since", value=" ".join((since or "").split())[:40]) from None

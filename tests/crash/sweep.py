@@ -88,6 +88,7 @@ def attempt(job: Job, die_at: int = 0) -> int:
 
     def work() -> int:
         from memctl.cli import main
+        from memctl.store import database
 
         os.chdir(job.folder)
         stdin = os.open(os.path.join(job.folder, "stdin"), os.O_RDONLY)
@@ -96,7 +97,8 @@ def attempt(job: Job, die_at: int = 0) -> int:
         os.dup2(out, 1)
         os.dup2(out, 2)
         sys.stdin, sys.stdout, sys.stderr = open(0), open(1, "w"), open(2, "w")  # noqa: SIM115
-        sqlite3.connect = counted(die_at, os.path.join(job.folder, "tally"))  # type: ignore[assignment]
+        watched = counted(die_at, os.path.join(job.folder, "tally"))
+        sqlite3.connect = vars(database)["sqlite3"].connect = watched  # type: ignore[assignment]
         status = 0
         if job.argv[0] == "-c":
             exec(job.argv[1], {"store": job.store})

@@ -14,6 +14,7 @@ import pytest
 from homes import SHARED, Home, exchange, homes
 from memctl.remote import exchange as exchanging
 from memctl.remote.git import GitCarrier
+from memctl.store import database
 from support import PATIENCE
 
 KILLED = 137
@@ -59,7 +60,7 @@ def killed_sync(home: Home, at: int) -> tuple[int, int]:
             conn.set_trace_callback(lambda _: count())
             return conn
 
-        sqlite3.connect = watched  # type: ignore[assignment]
+        sqlite3.connect = vars(database)["sqlite3"].connect = watched  # type: ignore[assignment]
         os.replace = lambda *given, **how: (count(), replace(*given, **how), count())[1]
         os.fsync = lambda *given: (count(), fsync(*given))[1]
         call = GitCarrier._git

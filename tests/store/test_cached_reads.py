@@ -123,6 +123,29 @@ def test_what_the_handle_itself_writes_is_seen(db: Database, path: str, change: 
     assert answers(db) == answers(db) == afresh(path)
 
 
+@pytest.mark.parametrize("scopes", [None, ("project", "global"), ("elsewhere",)])
+@pytest.mark.parametrize(
+    "kinds", [{}, {"injectable": True}, {"archived": True}, {"archived": True, "injectable": True}]
+)
+@pytest.mark.parametrize("scope", ["project", "elsewhere"])
+def test_what_fails_the_filters_is_not_found(
+    db: Database, scopes: tuple[str, ...] | None, kinds: dict[str, bool], scope: str
+) -> None:
+    """The few items that may fail are read from an index of theirs; that says the same as the filters of each item."""
+    db.run("UPDATE memory_items SET archived = 1 WHERE id = 'MEM-1'")
+    db.run("UPDATE memory_items SET injectable = 0 WHERE id = 'MEM-2'")
+    db.run("UPDATE memory_items SET validation = 'retracted' WHERE id = 'MEM-3'")
+    db.run("UPDATE memory_items SET expires_at = '2001-01-01' WHERE id = 'MEM-4'")
+    db.run("UPDATE memory_items SET expires_at = '9999-01-01' WHERE id = 'MEM-5'")
+    db.run("UPDATE memory_items SET scope = ? WHERE id = 'MEM-6'", (scope,))
+    filters = Filters(scopes, **kinds)  # type: ignore[arg-type]
+    condition, values = filters.where("i")
+    pass_ = {row for (row,) in db.rows(f"SELECT i.rowid FROM memory_items AS i WHERE {condition}", values)}
+    with db.snapshot():
+        held = index.match_strengths(db, '"of"', filters, 20, 20)
+    assert held.keys() == pass_
+
+
 @pytest.mark.parametrize("scope", ["project", "elsewhere"])
 def test_what_expires_is_no_longer_found(db: Database, path: str, monkeypatch: pytest.MonkeyPatch, scope: str) -> None:
     now = datetime.now(timezone.utc)

@@ -44,7 +44,7 @@ _LARGE = (
     r"(memory_items|i|m|a|b|memory_events|memory_revisions|memory_embeddings|e|memory_sources|corpus_hashes|c"
     r"|memory_undo|memory_runs|memory_retention|memory_tombstones)"
 )
-_BROAD = r"(idx_items_\w+|idx_events_action|memctl_items_newest|memctl_items_counts)"
+_BROAD = r"(idx_items_\w+|idx_events_action|memctl_items_newest|memctl_items_counts|memctl_items_doubtful)"
 _MUCH = re.compile(rf"SCAN {_LARGE}\b|SEARCH {_LARGE} USING (COVERING )?INDEX {_BROAD} ")
 #: Those that end early, or read what is rare.
 _BOUNDED = re.compile(
@@ -173,15 +173,18 @@ def test_what_asks_for_a_few_items_reads_a_few(plans: dict[str, list[str]], door
     assert much == {}
 
 
+@pytest.mark.parametrize(
+    ("argv", "kind"), [(["--all-scopes"], "doubtful"), (["--scope", "project"], "counts"), ([], "counts")]
+)
 def test_a_small_store_is_asked_once_which_items_pass_from_an_index_that_covers_it(
-    plans: dict[str, list[str]], monkeypatch: pytest.MonkeyPatch
+    plans: dict[str, list[str]], monkeypatch: pytest.MonkeyPatch, argv: list[str], kind: str
 ) -> None:
     monkeypatch.setattr(index, "_SMALL", ROWS)
-    ok("recall", "common word5")
+    ok("recall", "common word5", *argv)
     much = {sql: plan for sql, plan in plans.items() if any(map(_MUCH.search, plan)) and not _BOUNDED.search(sql)}
     ((sql, plan),) = much.items()
     assert sql.startswith("SELECT i.rowid FROM memory_items AS i WHERE ")
-    assert all("COVERING INDEX memctl_items_counts" in step for step in plan)
+    assert all(f"COVERING INDEX memctl_items_{kind}" in step for step in plan)
 
 
 def test_a_write_does_not_count_the_store(plans: dict[str, list[str]]) -> None:

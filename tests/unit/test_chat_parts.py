@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memctl.llm import terminal
-from memctl.llm.terminal import ChatHistory, piped_questions, typed_questions
+from memctl.answering import chat as terminal
 from memctl.llm.working import SESSION_HEADER, ChatExchange, session_block
+from memctl.ops.recall.chat import ChatHistory, piped_questions, typed_questions
 
 TEXT = st.text(min_size=1).filter(lambda text: bool(text.strip()))
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memctl.llm import citations
+from memctl.answering import answer as citations
 from memctl.llm.working import fitted
 from memctl.text.block import packing
 from memctl.text.block.markers import HEADER

@@ -1,7 +1,7 @@
 """From ranked items to passages: repeats go, neighbours are joined."""
 
 from blocks import pack
-from memctl.llm import citations
+from memctl.answering import answer as citations
 from memctl.llm.working import fitted
 from memctl.reading.block import Deliverable, choose_passages
 from memctl.store.documents.passages import SourcePosition

@@ -9,7 +9,6 @@ from memctl.answering.answer import GAP, Ground, GroundedAnswer, Model, least_co
 from memctl.context import Context
 from memctl.ingest import statements
 from memctl.item_policy import holding_rules
-from memctl.llm import terminal
 from memctl.llm.command import Spend
 from memctl.llm.controller import LoopPlan
 from memctl.llm.working import ChatExchange, session_block
@@ -40,6 +39,50 @@ UNSURE = (
 _TITLE_CHARS = 80
 #: Lines of a kind, and ids, that are printed of what was stored.
 _LINES = 10
+
+#: Each command's words after its name, and what it does.
+COMMANDS = {
+    "help": ("", "this list"),
+    "sources": ("", "where the passages of the last context come from"),
+    "why": ("", "why these passages: the search, the scores, the calls of the model"),
+    "save": ("[TITLE]", "store the last answer, governed as everything that is stored"),
+    "forget": (
+        "[MEM-… …]",
+        "take the last turn back: out of the session, and what it stored into the archive; or these items",
+    ),
+    "scope": ("[NAME|all|folder]", "show or change what is recalled"),
+    "clear": ("", "forget the turns of the session so far; what is stored stays"),
+    "quit": ("", "end the chat (quit, exit and Ctrl-D do too)"),
+}
+#: Words that end the chat without a slash.
+QUIT = ("quit", "exit")
+
+
+class ChatCommand(NamedTuple):
+    """A command to the chat: its name without the slash, and the rest of the line."""
+
+    name: str
+    rest: str = ""
+
+
+def parse_line(line: str) -> "ChatCommand | str":
+    """A line as a command or, without the slash that `//` escapes one with, as a question."""
+    if line.strip().lower() in QUIT:
+        return ChatCommand("quit")
+    if line.startswith("//"):
+        return line[1:]
+    if not line.startswith("/") or "\n" in line:
+        return line
+    name, _, rest = line[1:].partition(" ")
+    return ChatCommand(name.lower(), rest.strip())
+
+
+def help_lines() -> list[str]:
+    """The list that /help prints."""
+    names = {f"/{name} {words}".rstrip(): about for name, (words, about) in COMMANDS.items()}
+    width = max(map(len, names))
+    rows = [f"{name:<{width}}  {about}" for name, about in names.items()]
+    return [*rows, "Anything else is a question; // at its beginning stands for a / of its own."]
 
 
 class ChatOptions(Group):
@@ -266,14 +309,14 @@ class Conversation:
 
     # --- commands to the chat ------------------------------------------------------------------------------------
 
-    def obey(self, command: terminal.ChatCommand) -> bool:
+    def obey(self, command: ChatCommand) -> bool:
         """Do what a command says, on stderr; whether the chat goes on."""
         name, rest = command
         told: list[str] = []
         if name == "quit":
             return False
         if name == "help":
-            told = terminal.help_lines()
+            told = help_lines()
         elif name == "forget":
             self._forget(rest)
         elif name == "scope" and rest == "folder" and self.visit is None:
@@ -285,12 +328,12 @@ class Conversation:
         elif name == "clear":
             self._start = len(self.turns)
             self.ctx.note("[chat] The session starts anew.")
-        elif name in terminal.COMMANDS:
+        elif name in COMMANDS:
             told = self._about_last(name, rest)
         else:
             from difflib import get_close_matches
 
-            guess = next(iter(get_close_matches(name, terminal.COMMANDS, 1, cutoff=0.5)), "")
+            guess = next(iter(get_close_matches(name, COMMANDS, 1, cutoff=0.5)), "")
             name = clean.one_line(name, 40)
             meant = f"; did you mean /{guess}?" if guess else ""
             told = [f"[chat] There is no /{name}{meant} (/help lists what there is; //{name} asks it)"]

@@ -51,24 +51,23 @@ def _dispatch(argv: list[str], console: Console) -> int:
         return _about([name], console, given)
     if name in ("", "help"):
         if rest[:1] == ["--man"]:
-            return _manual(rest[1:], console)
+            from memctl.cli import help as pages
+
+            if len(rest) > 2:
+                raise errors.UsageError("help --man takes one command", command="help")
+            console.text(pages.manual_page(load(rest[1])) if rest[1:] else pages.manual_overview(), verbatim=True)
+            return 0
         words = [word for word in rest if word not in ("-v", "--verbose")]
         given.verbose = given.verbose or len(words) < len(rest)
         _about(words, console, given)
         return 0 if name else 1
-    if name == "hooks" and "safety-guard" in rest:
-        return _run_guard(rest, given, console, argv)
-    return _run(name, rest, given, console, argv)
-
-
-def _run_guard(rest: Sequence[str], given: parser.Given, console: Console, argv: list[str]) -> int:
-    """The guard of a client's shell: whatever keeps it from judging a call stops the call."""
     try:
-        return _run("hooks", rest, given, console, argv)
-    except errors.GuardFailed:
-        raise
+        return _run(name, rest, given, console, argv)
     except errors.MemctlError as exc:
-        raise errors.GuardFailed(reason=exc.message) from exc
+        # Whatever keeps the guard of a client's shell from judging a call stops the call.
+        if name == "hooks" and "safety-guard" in rest and not isinstance(exc, errors.GuardFailed):
+            raise errors.GuardFailed(reason=exc.message) from exc
+        raise
 
 
 def _run(name: str, rest: Sequence[str], given: parser.Given, console: Console, argv: list[str]) -> int:
@@ -76,7 +75,9 @@ def _run(name: str, rest: Sequence[str], given: parser.Given, console: Console, 
         op = load(name)
         values = parser.parse(op, rest, given)
     except errors.UsageError as exc:
-        meant = load(near) if (near := _nearest(name)) in TABLE else None
+        known = ALIASES.get(name, name)
+        near = known if known in commands() else _nearest(name)
+        meant = load(near) if near in TABLE else None
         if (
             meant and meant.takes_input and not any(param.positional for param in meant.params())
         ):  # it reads nothing else
@@ -108,30 +109,18 @@ def _about(words: Sequence[str], console: Console, given: parser.Given) -> int:
     return 0
 
 
-def _manual(words: Sequence[str], console: Console) -> int:
-    """Print the manual page of a command, or of memctl, for man."""
-    from memctl.cli import help as pages
-
-    if len(words) > 1:
-        raise errors.UsageError("help --man takes one command", command="help")
-    console.text(pages.manual_page(load(words[0])) if words else pages.manual_overview(), verbatim=True)
-    return 0
-
-
 def load(name: str) -> Operation:
     """A command's operation. Raises UnknownCommand, without importing any operation."""
+    known = ALIASES.get(name, name)
+    row = TABLE.get(known)
+    if row is not None and row.cli:
+        return row.load(known)
     near = _nearest(name)
-    if near == ALIASES.get(name, name):
-        return TABLE[near].load(near)
     raise errors.UnknownCommand(name=name, guess=f"; did you mean '{near}'?" if near else "")
 
 
 def _nearest(name: str) -> str:
-    """The command of this name, else the one that was probably meant, else nothing."""
-    name = ALIASES.get(name, name)
-    row = TABLE.get(name)
-    if row is not None and row.cli:
-        return name
+    """The command that was probably meant by a name that none has, else nothing."""
     from difflib import get_close_matches
 
     return MEANT.get(name) or "".join(get_close_matches(name, [*commands(), "help"], 1, cutoff=0.7))
@@ -143,21 +132,6 @@ def _context(given: parser.Given, console: Console) -> Context:
         progress=console.progress if "stderr" in console.tty else None, emit=console.piece,
         quiet=given.quiet, verbose=given.verbose, json=given.json, tty=console.tty, actor="person",
     )  # fmt: skip
-
-
-def _keep_input(op: Operation, ctx: Context, argv: list[str], problem: BaseException) -> None:
-    from signal import SIG_IGN, SIGINT, signal
-
-    from memctl.cli import kept_input
-
-    if isinstance(problem, KeyboardInterrupt):  # whoever presses Ctrl-C twice does not want to lose it either
-        before = signal(SIGINT, SIG_IGN)
-        try:
-            kept_input.keep(ctx, op.name, argv, problem)
-        finally:
-            signal(SIGINT, before)
-        return
-    kept_input.keep(ctx, op.name, argv, problem)
 
 
 def _call(op: Operation, values: dict[str, Any], given: parser.Given, console: Console, argv: list[str]) -> int:
@@ -261,3 +235,69 @@ def _shape_of_word(word: str, place: int) -> str:
     if flag.startswith("-") and " " not in flag and len(flag) < 24:
         return f"{flag}={faults.shape(value)}" if equals else flag
     return faults.shape(word)
+
+
+# --- what was piped in and could not be stored -----------------------------------------------------------------------
+
+#: The newest files with input that stay.
+_KEPT = 50
+
+
+def _keep_input(op: Operation, ctx: Context, argv: list[str], problem: BaseException) -> None:
+    """Keep in a file what a command was given on standard input: a model's answer is gone once its pipe has ended."""
+    from signal import SIG_IGN, SIGINT, signal
+
+    if not isinstance(problem, KeyboardInterrupt):
+        _write_input(op.name, ctx, argv, problem)
+        return
+    before = signal(SIGINT, SIG_IGN)  # whoever presses Ctrl-C twice does not want to lose it either
+    try:
+        _write_input(op.name, ctx, argv, problem)
+    finally:
+        signal(SIGINT, before)
+
+
+def _write_input(name: str, ctx: Context, argv: list[str], problem: BaseException) -> None:
+    """Write it, and say where; what has not been read yet is read now.
+
+    The file stands in the user's state folder, for nobody else to read, with secrets redacted by the built-in rules:
+    the config file may be what is wrong. What policy refuses is not kept, nor what is no text or nothing; when only the
+    answer has no reader, it was stored.
+    """
+    import os
+    import shlex
+    from contextlib import suppress
+
+    if isinstance(
+        problem,
+        errors.EmptyInput | errors.InputNotText | errors.NothingStored | errors.OutputFailed | PipeClosed,
+    ):
+        return
+    with suppress(errors.MemctlError, OSError):
+        if ctx.input is None and isinstance(problem, Exception) and "stdin" not in ctx.tty:
+            ctx.stdin_bytes()
+    if not ctx.input or not ctx.input.strip():
+        return
+    from memctl import ids, state
+    from memctl.policy import MemoryPolicy
+    from memctl.text.decoding import decode
+
+    policy = MemoryPolicy()
+    try:
+        text = policy.redact(decode(ctx.input, "standard input")[0])
+    except errors.DocumentUnreadable:
+        return
+    folder = os.path.join(state.folder(), "input")
+    stamp = "".join(char for char in ids.timestamp()[:19] if char.isdigit())
+    path = os.path.join(folder, f"{stamp}-{name}-{os.urandom(3).hex()}.txt")
+    try:
+        state.write(path, text.encode("utf-8", "replace"))
+    except OSError as exc:
+        ctx.warn(f"[{name}] the input cannot be kept in {state.folder()} ({exc.strerror}); here it is:\n{text}")
+        return
+    with suppress(OSError):  # another process tidies up, too
+        for old in sorted(one for one in os.listdir(folder) if one.endswith(".txt"))[:-_KEPT]:
+            os.unlink(os.path.join(folder, old))
+    command = "" if isinstance(problem, errors.UsageError) else policy.redact(shlex.join(argv))
+    again = f"memctl {command or name} < {shlex.quote(path)}"
+    ctx.warn(f"[{name}] the input is kept in {path}\n[{name}] when that is put right: {again}")

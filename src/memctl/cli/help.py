@@ -66,7 +66,10 @@ def page(op: Operation, *, full: bool = False) -> Iterator[str]:
     examples = [f"  {line}" for line in op.examples]
     exits = {code: EXITS[code] for code in (0, 1, 2)} | op.exits
     ends = [(str(code), words) for code, words in sorted(exits.items())]
-    for few, shown, with_ends in _ways(len(options), len(examples)):
+    most, every = len(examples), len(options)
+    # How many examples and options it shows, and whether the exit status, the fullest first.
+    ways = [(most, every, True), (most, every, False), *((few, every, False) for few in range(most - 1, 1, -1))]
+    for few, shown, with_ends in (*ways, *((min(2, most), shown, False) for shown in range(every - 1, -1, -1))):
         left = [param.label for param in options_of(op)[shown:]]
         lines = [*_head(op, brief=bool(left)), *_section("Options", options[:shown])]
         if examples:
@@ -82,14 +85,6 @@ def page(op: Operation, *, full: bool = False) -> Iterator[str]:
         if full or len(lines) <= SCREEN:
             break
     yield from lines
-
-
-def _ways(options: int, examples: int) -> Iterator[tuple[int, int, bool]]:
-    """How many examples and options a page shows, and whether the exit status, the fullest first."""
-    yield examples, options, True
-    yield examples, options, False
-    yield from ((few, options, False) for few in range(examples - 1, 1, -1))
-    yield from ((min(2, examples), shown, False) for shown in range(options - 1, -1, -1))
 
 
 def options_of(op: Operation) -> list[Param]:

@@ -138,12 +138,13 @@ class Console:
             self._flush()
 
     def _flush(self) -> None:
-        """Write what is gathered. An unbuffered stream takes what it can, and reports a full disk later."""
+        """Write what is gathered."""
         if self.stdout is None:
             return
         data, self._pending = self._pending, bytearray()
         try:
-            _write(self.stdout, data)
+            while data:  # an unbuffered stream (PYTHONUNBUFFERED) takes what it can, and reports a full disk later
+                data = data[self.stdout.write(data) :]
             self.stdout.flush()
         except OSError as exc:
             raise _output_error(exc) from exc
@@ -177,16 +178,11 @@ class Console:
         if self.stderr is None or not data:
             return
         try:
-            _write(self.stderr, data)
+            while data:
+                data = data[self.stderr.write(data) :]
             self.stderr.flush()
         except OSError:
             self.stderr = None
-
-
-def _write(stream: "BinaryIO", data: "bytes | bytearray") -> None:
-    """Write all of it: an unbuffered stream (PYTHONUNBUFFERED) takes what it can, and reports a full disk later."""
-    while data:
-        data = data[stream.write(data) :]
 
 
 def _close(lines: "Any") -> None:

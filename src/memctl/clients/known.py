@@ -4,12 +4,12 @@ What each writes to a hook, and the answer that it hands to its model, stand bel
 which version it was verified on, when, and whether by a run or in the vendor's pages.
 """
 
-import json
 import os
 import sys
 
 from memctl import errors
 from memctl.annotations import TYPE_CHECKING, Any, Literal
+from memctl.text import jsons
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -455,7 +455,7 @@ def read_event(name: str, data: bytes) -> Event:
     if len(data) > MOST_OF_EVENT:
         raise ValueError("the event is too large")
     try:
-        said = json.loads(data.removeprefix(_BOM).decode("utf-8", "replace"))
+        said = jsons.decode(data.removeprefix(_BOM).decode("utf-8", "replace"))
     except RecursionError:
         raise ValueError("the event is nested too deeply") from None
     if not isinstance(said, dict):
@@ -473,7 +473,7 @@ def read_event(name: str, data: bytes) -> Event:
     told = {"info": {"id": _word(said, *_SESSION), "directory": folder}, "messages": messages}
     return Event(
         name, _word(said, *_SESSION), folder, prompt, _word(said, "source"), _word(said, *_TRANSCRIPT),
-        json.dumps(told).encode() if isinstance(messages, list) else b"",
+        jsons.encode(told, ascii_only=True).encode() if isinstance(messages, list) else b"",
     )  # fmt: skip
 
 
@@ -498,4 +498,4 @@ def answer(client: Client, event: str, context: str) -> str:
         said = {"additional_context": context} | ({"continue": True} if event == "prompt" else {})
     else:
         said = {"hookSpecificOutput": {"hookEventName": theirs, "additionalContext": context}}
-    return json.dumps(said, ensure_ascii=False)
+    return jsons.encode(said)

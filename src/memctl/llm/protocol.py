@@ -143,7 +143,16 @@ def parse_json_directive(output: str) -> Directive:
             )
             stop = bool(_truth(value.get("stop")))
             wanted = _truth(value["need_more"]) if "need_more" in value else not stop
-            answer = _without_directive(output, begin + first, begin + last)
+            # Without the directive, the fence around it and the words that announce it.
+            before, after = output[: begin + first], output[begin + last :]
+            opened = re.search(_FENCE_OPEN, before)
+            if opened:
+                before = before[: opened.start()]
+                after = after.lstrip()
+                fence = after.partition("\n")[0].strip()
+                if len(fence) >= 3 and set(fence) in ({"`"}, {"~"}):
+                    after = after.partition("\n")[2]
+            answer = "\n\n".join(part for part in (_lead(before), after.strip()) if part)
             if not answer and isinstance(value.get("answer"), str):
                 answer = clean(value["answer"]).strip()
             need_more = bool(wanted and query)
@@ -197,19 +206,6 @@ def _truth(value: object) -> bool | None:
     if isinstance(value, bool | int):
         return bool(value) if value in (0, 1) else None
     return False if value is None else None
-
-
-def _without_directive(text: str, first: int, last: int) -> str:
-    """The text without the directive that stands there, the fence around it and the words that announce it."""
-    before, after = text[:first], text[last:]
-    opened = re.search(_FENCE_OPEN, before)
-    if opened:
-        before = before[: opened.start()]
-        after = after.lstrip()
-        fence = after.partition("\n")[0].strip()
-        if len(fence) >= 3 and set(fence) in ({"`"}, {"~"}):
-            after = after.partition("\n")[2]
-    return "\n\n".join(part for part in (_lead(before), after.strip()) if part)
 
 
 def _lead(text: str) -> str:

@@ -167,22 +167,19 @@ class HandlePool:
             return
         try:
             with suppress(errors.MemctlError):  # a store that is gone counts nothing
-                self._write_down(uses, writes=not is_pause)
+                from memctl.store.items import items
+
+                with self.context(writes=not is_pause) as ctx:
+                    ctx.allow(READ if is_pause else WRITE)
+                    gathered, ctx.db.uses = ctx.db.uses, uses
+                    is_done = items.count_uses(ctx.db)
+                    ctx.db.uses = gathered
+                    if not is_done and not self._closed:
+                        self._uses[:0] = uses
         finally:
             with self._changed:
                 self._counting -= 1
                 self._changed.notify_all()
-
-    def _write_down(self, uses: list[Any], *, writes: bool) -> None:
-        from memctl.store.items import items
-
-        with self.context(writes=writes) as ctx:
-            ctx.allow(WRITE if writes else READ)
-            gathered, ctx.db.uses = ctx.db.uses, uses
-            is_done = items.count_uses(ctx.db)
-            ctx.db.uses = gathered
-            if not is_done and not self._closed:
-                self._uses[:0] = uses
 
     def open(self) -> None:
         """Open the store if there is one: the first writing call finds it open.

@@ -163,7 +163,7 @@ class Protocol:
         self.listed = listed
         self.instructions = tools.instructions({entry.name for entry in listed}, project)
         self.roots: Roots | None = None  # for a server that does not know by its folder which project it works for
-        self._runner, self._offers = runner, tools.Offers(runner)
+        self._runner = runner
         self._client = ""  # as the one on the other side of standard input and output calls itself
         #: Every tool there is: one that is not listed is answered too, since its name is documented.
         self._tools = {entry.name: entry for entry in [*catalog("full"), *listed]}
@@ -186,14 +186,14 @@ class Protocol:
             "resources/read": self._read, "prompts/get": self._prompt, "completion/complete": self._complete,
         }  # fmt: skip
 
-    def respond(self, request: Request, *, session: str | None = None, tell: "Tell | None" = None) -> "Json":
+    def respond(self, request: Request, *, tell: "Tell | None" = None) -> "Json":
         """The answer to a request, always; `tell` hears how far a call is, if the client asked for that."""
         try:
             self._check_era(request)
             token = request.meta.get("progressToken")
             is_told = tell is not None and isinstance(token, str | int) and not isinstance(token, bool)
             said = progress(tell) if is_told and tell else None
-            ask = partial(self.result, request.method, request.params, session=session, progress=said)
+            ask = partial(self.result, request.method, request.params, progress=said)
             result = unforeseen(f"request {request.method[:80]}", ask, ProtocolError)
         except ProtocolError as exc:
             return ProtocolError(exc.code, exc.message, exc.data, request.id).answer()
@@ -214,7 +214,10 @@ class Protocol:
         found = self._quick.get(method) or self._slow.get(method)
         if found is None:
             raise ProtocolError(NO_METHOD, f"there is no method {method[:80]}")
-        return found(params)
+        try:
+            return found(params)
+        except tools.NotAnswered as exc:
+            raise ProtocolError(INVALID_PARAMS, utf8(str(exc))) from exc
 
     def lane(self, request: Request) -> str:
         """Where a request waits its turn; "" for one that costs no time."""
@@ -283,7 +286,7 @@ class Protocol:
             end = rest.partition("}")[2]
             word = uri[len(start) : len(uri) - len(end)]
             if uri.startswith(start) and uri.endswith(end) and word and "/" not in word:
-                text = self._asked(self._offers.resource, tool, argument, utf8(unquote(word)))
+                text = self._runner.resource(tool, argument, utf8(unquote(word)))
                 return {"contents": [{"uri": uri, "mimeType": kind, "text": text}]}
         raise ProtocolError(INVALID_PARAMS, f"there is no resource {utf8(uri)[:200]}", {"uri": utf8(uri)[:1000]})
 
@@ -298,22 +301,15 @@ class Protocol:
         for word, _, needed in arguments:
             if needed and not given.get(word):
                 raise ProtocolError(INVALID_PARAMS, f"the prompt {name} needs {word}")
-        text = utf8(self._asked(self._offers.prompt, name, given))
+        text = utf8(self._runner.prompt(name, given))
         return {"description": about, "messages": [{"role": "user", "content": {"type": "text", "text": text}}]}
 
     def _complete(self, params: "Json") -> "Json":
         argument = params.get("argument")
         if not isinstance(argument, dict):
             raise ProtocolError(INVALID_PARAMS, "argument has a name and a value")
-        words = self._offers.complete(_text(argument, "name"), _text(argument, "value"))
+        words = self._runner.complete(_text(argument, "name"), _text(argument, "value"))
         return {"completion": {"values": [utf8(word) for word in words[:_WORDS]], "hasMore": len(words) >= _WORDS}}
-
-    @staticmethod
-    def _asked(ask: "Callable[..., str]", *args: Any) -> str:
-        try:
-            return ask(*args)
-        except tools.NotAnswered as exc:
-            raise ProtocolError(INVALID_PARAMS, utf8(str(exc))) from exc
 
 
 def _text(params: "Json", name: str) -> str:
@@ -357,8 +353,8 @@ class Roots:
 
     def __init__(self, locate: Callable[[str], None]) -> None:
         self._locate, self._is_able = locate, False
-        self._said = threading.Event()  # the answer came, or nobody waits for it
-        self._said.set()
+        self.said = threading.Event()  # the answer came, or nobody waits for it
+        self.said.set()
 
     def hear(self, request: "Request", send: "Callable[[dict[str, Any]], None]") -> None:
         """See whether a message of the client says that it has roots, or now is the time to ask for them."""
@@ -366,7 +362,7 @@ class Roots:
             able = request.params.get("capabilities")
             self._is_able = isinstance(able, dict) and isinstance(able.get("roots"), dict)
         elif self._is_able and request.method in ("notifications/initialized", "notifications/roots/list_changed"):
-            self._said.clear()
+            self.said.clear()
             send({"jsonrpc": "2.0", "id": ROOTS_ID, "method": "roots/list"})
 
     def take(self, line: bytes) -> None:
@@ -383,16 +379,12 @@ class Roots:
             pass  # an error, or nothing that is known
         if folder is not None:
             self._locate(folder)
-        self._said.set()
+        self.said.set()
 
     def wait(self) -> None:
         """Wait until the client has said where it works, once and not for long."""
-        if not self._said.wait(ROOTS_SECONDS):
-            self._said.set()
-
-    def give_up(self) -> None:
-        """Nothing more comes from the client."""
-        self._said.set()
+        if not self.said.wait(ROOTS_SECONDS):
+            self.said.set()
 
 
 def _folder(uri: str) -> str:

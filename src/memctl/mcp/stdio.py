@@ -149,30 +149,22 @@ class StdioServer:
                 threading.Thread(target=self._read, daemon=True).start()
                 while not self._over.wait(3600):  # without an end to it, no signal could interrupt it on Windows
                     pass
-                self._finish_all()
+                with self._changed:  # what was asked is answered, as long as answers come
+                    while self._left and not self._output.is_broken:
+                        before = self._finished
+                        self._changed.wait(EOF_GRACE)
+                        if self._finished == before:
+                            break
+                self._output.flush(ids.monotonic() + EOF_GRACE)
         except Signalled as exc:
-            self._finish_running()
+            self._is_stopping = True  # what runs has a moment; a model is not waited for
+            deadline = ids.monotonic() + SIGNAL_GRACE
+            with self._changed:
+                while any(lane != "model" for lane in self._running) and (left := deadline - ids.monotonic()) > 0:
+                    self._changed.wait(left)
+            self._output.flush(deadline)
             return 128 + exc.number
         return 0
-
-    def _finish_all(self) -> None:
-        """Answer what was asked, as long as answers come."""
-        with self._changed:
-            while self._left and not self._output.is_broken:
-                before = self._finished
-                self._changed.wait(EOF_GRACE)
-                if self._finished == before:
-                    break
-        self._output.flush(ids.monotonic() + EOF_GRACE)
-
-    def _finish_running(self) -> None:
-        """Give a moment to what runs; a model is not waited for."""
-        self._is_stopping = True
-        deadline = ids.monotonic() + SIGNAL_GRACE
-        with self._changed:
-            while any(lane != "model" for lane in self._running) and (left := deadline - ids.monotonic()) > 0:
-                self._changed.wait(left)
-        self._output.flush(deadline)
 
     # --- what comes in -----------------------------------------------------------------------------------------------
 
@@ -183,7 +175,7 @@ class StdioServer:
                     self._take(line)
         finally:
             if self._core.roots is not None:
-                self._core.roots.give_up()
+                self._core.roots.said.set()
             self._over.set()
 
     def _lines(self) -> Iterator[bytes]:

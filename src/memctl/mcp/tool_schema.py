@@ -160,17 +160,13 @@ class Tool:
         self._by_name = {alias: one for one in self.inputs for alias in one.aliases}
         self._by_name |= {one.name: one for one in self.inputs}
 
-    @property
-    def has_pages(self) -> bool:
-        """Whether its answer is a list that may be longer than an answer may be."""
-        return not (self.writes or self.op.prose or "next_offset" in self.op.answer) and "items" in self.op.answer
-
     def schema(self, *, full: bool = True) -> Schema:
         """The JSON Schema of its arguments; without `full` of those that the smaller sets of tools show."""
         levels = (True, "full") if full else (True,)
         shown = [one for one in self.inputs if one.param.arg.mcp in levels]
         out: Schema = {"type": "object", "properties": {one.name: one.schema() for one in shown}}
-        if self.has_pages:
+        is_list = "items" in self.op.answer and "next_offset" not in self.op.answer
+        if is_list and not (self.writes or self.op.prose):  # one that may be longer than an answer may be
             out["properties"][CURSOR] = {"type": "string", "description": "next_cursor of the answer before"}
         required = [one.name for one in shown if one.required]
         return out | {"required": required} if required else out

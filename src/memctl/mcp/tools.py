@@ -79,11 +79,19 @@ def _sendable(data: dict[str, Any]) -> tuple[str, dict[str, Any]]:
     return (text, data) if sound is text or sound == text else (sound, json.loads(sound))
 
 
+class NotAnswered(Exception):
+    """What the tool behind a resource or a prompt said instead of an answer."""
+
+
 class ToolRunner:
-    """Where calls come in: the middleware judges them, the pool lends them a store, and the answer is worded."""
+    """Where calls come in: the middleware judges them, the pool lends them a store, and the answer is worded.
+
+    Resources and prompts call a tool, too, and show what it says.
+    """
 
     def __init__(self, pool: "HandlePool | LentStore", middleware: "ToolMiddleware") -> None:
         self.pool, self.middleware = pool, middleware
+        self._tools: dict[str, tool_schema.CatalogTool] = {}
 
     def call(
         self,
@@ -155,6 +163,58 @@ class ToolRunner:
             hint = str(data.get("hint") or "Nothing was found.")
             parts = [hint, *(one for one in said if one != hint and not one.startswith("No "))]
         return ToolAnswer(data, "\n\n".join([*parts, *(f"Note: {one}" for one in data.get("warnings", ()))]))
+
+    # --- beside the tools --------------------------------------------------------------------------------------------
+
+    def _ask(self, name: str, arguments: dict[str, Any]) -> ToolAnswer:
+        if not self._tools:
+            self._tools = {entry.name: entry for entry in tool_schema.catalog("full")}
+        answer = self.call(self._tools[name].tool, arguments)
+        if answer.data.get("status") not in ("ok", "duplicate"):
+            raise NotAnswered(str(answer.data.get("message") or "refused"))
+        return answer
+
+    def resource(self, tool: str, argument: str, value: str) -> str:
+        """The text of a resource; `value` is the part of its URI that differs. Raises NotAnswered."""
+        answer = self._ask(tool, {argument: value})
+        if answer.prose is not None:
+            return answer.prose
+        if not answer.data["items"]:
+            raise NotAnswered(f"item not found: {value}")
+        return as_json(answer.data["items"][0])
+
+    def prompt(self, name: str, given: "Mapping[str, str]") -> str:
+        """The text of a prompt, as a user's message. Raises NotAnswered."""
+        said = {key: value for key, value in given.items() if value}
+        scope = said.get("scope", "")
+        if name == "memory_guide":
+            return instructions({entry.name for entry in tool_schema.catalog("standard")})
+        if name == "remember":
+            topic = said.get("topic") or "what is worth it"
+            return _REMEMBER.format(topic=topic, scope=f", scope {scope}" if scope else "")
+        if name == "handoff":
+            scope = scope or DEFAULT_SCOPE
+            return _HANDOFF.format(page=self._ask("memory_digest", {"scope": scope}).prose or "", scope=scope)
+        question = said.pop("question", "")
+        block = self._ask("memory_recall", {"query": question, "auto": True} | said).prose or ""
+        return (_RECALL if "## Memory" in block else _NOT_RECALLED).format(block=block, question=question)
+
+    def complete(self, argument: str, start: str) -> list[str]:
+        """Names that begin like this; none for an argument that is free text, or for somebody who may not know."""
+        kind = _WORDS.get(argument)
+        if kind is None:
+            return []
+        head, comma, last = start.rpartition(",") if kind == "tags" else ("", "", start)
+
+        def run() -> dict[str, Any]:
+            from memctl.store.search import words
+
+            with self.pool.context(writes=False) as ctx:
+                ctx.allow(READ)
+                return {"status": "ok", "words": words.complete(ctx.db, kind, last.lstrip())}
+
+        found = self.middleware.call("memory_complete", READ, {"start": start}, run, parameters=frozenset())
+        return [f"{head}{comma}{word}" for word in found.get("words", ())]
 
 
 def _page(data: dict[str, Any], cursor: Any) -> dict[str, Any]:
@@ -350,65 +410,3 @@ _HANDOFF = (
     "one statement per point, type decision, fact or todo, tag handoff, and why_store. Do not repeat what is there "
     "already."
 )
-
-
-class NotAnswered(Exception):
-    """What the tool behind a resource or a prompt said instead of an answer."""
-
-
-class Offers:
-    """The ways to the tools beside calling them: resources and prompts call one and show what it says."""
-
-    def __init__(self, runner: ToolRunner) -> None:
-        self._runner = runner
-        self._tools: dict[str, tool_schema.CatalogTool] = {}
-
-    def _ask(self, name: str, arguments: dict[str, Any]) -> ToolAnswer:
-        if not self._tools:
-            self._tools = {entry.name: entry for entry in tool_schema.catalog("full")}
-        answer = self._runner.call(self._tools[name].tool, arguments)
-        if answer.data.get("status") not in ("ok", "duplicate"):
-            raise NotAnswered(str(answer.data.get("message") or "refused"))
-        return answer
-
-    def resource(self, tool: str, argument: str, value: str) -> str:
-        """The text of a resource; `value` is the part of its URI that differs. Raises NotAnswered."""
-        answer = self._ask(tool, {argument: value})
-        if answer.prose is not None:
-            return answer.prose
-        if not answer.data["items"]:
-            raise NotAnswered(f"item not found: {value}")
-        return as_json(answer.data["items"][0])
-
-    def prompt(self, name: str, given: "Mapping[str, str]") -> str:
-        """The text of a prompt, as a user's message. Raises NotAnswered."""
-        said = {key: value for key, value in given.items() if value}
-        scope = said.get("scope", "")
-        if name == "memory_guide":
-            return instructions({entry.name for entry in tool_schema.catalog("standard")})
-        if name == "remember":
-            topic = said.get("topic") or "what is worth it"
-            return _REMEMBER.format(topic=topic, scope=f", scope {scope}" if scope else "")
-        if name == "handoff":
-            scope = scope or DEFAULT_SCOPE
-            return _HANDOFF.format(page=self._ask("memory_digest", {"scope": scope}).prose or "", scope=scope)
-        question = said.pop("question", "")
-        block = self._ask("memory_recall", {"query": question, "auto": True} | said).prose or ""
-        return (_RECALL if "## Memory" in block else _NOT_RECALLED).format(block=block, question=question)
-
-    def complete(self, argument: str, start: str) -> list[str]:
-        """Names that begin like this; none for an argument that is free text, or for somebody who may not know."""
-        kind = _WORDS.get(argument)
-        if kind is None:
-            return []
-        head, comma, last = start.rpartition(",") if kind == "tags" else ("", "", start)
-
-        def run() -> dict[str, Any]:
-            from memctl.store.search import words
-
-            with self._runner.pool.context(writes=False) as ctx:
-                ctx.allow(READ)
-                return {"status": "ok", "words": words.complete(ctx.db, kind, last.lstrip())}
-
-        found = self._runner.middleware.call("memory_complete", READ, {"start": start}, run, parameters=frozenset())
-        return [f"{head}{comma}{word}" for word in found.get("words", ())]

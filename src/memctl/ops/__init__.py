@@ -107,7 +107,7 @@ TABLE: dict[str, Row] = {
         "Recall",
     ),
     "loop": Row(
-        "memctl.ops.recall.loop",
+        "memctl.ops.recall.ask",
         "Let a model answer from standard input, and ask memory for more, within bounds",
         "Recall",
     ),

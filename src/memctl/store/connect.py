@@ -26,7 +26,7 @@ LOCK_SECONDS = 0.5
 SCRATCH = ""
 
 #: The newest migration's number, so that a read of an up-to-date file needs nothing of `migrate` (a test holds both).
-MIGRATION = 11
+MIGRATION = 12
 SCHEMA_VERSION = "2"
 _STATE = (
     "SELECT (SELECT max(number) FROM memctl_migrations), (SELECT value FROM schema_meta WHERE key = 'schema_version'), "

@@ -15,6 +15,9 @@ if TYPE_CHECKING:
 #: looks closer.
 _OF_DOCUMENT = 'instr(provenance_json, \'"source_kind": "doc"\') > 0'
 IS_PASSAGE = f'({_OF_DOCUMENT} AND instr(provenance_json, \'"content_hashes": ["\') > 0)'
+#: SQL: whether a row of memory_items may fail the plain filters, now or later. An index has these few rows: SQLite
+#: takes it for a query that says these very words.
+MAY_FAIL = "(archived = 0 AND injectable = 1 AND validation <> 'retracted' AND expires_at IS NULL) IS NOT 1"
 #: Where items stand that nobody pinned anywhere (`memctl browse`).
 DEFAULT_DOMAIN = "default"
 #: What ends no text: the end of all that begins with the same words.

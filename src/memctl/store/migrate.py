@@ -162,7 +162,9 @@ MIGRATIONS = (
     Migration(10, "knowledge", schema.KNOWLEDGE_TABLES),
     # How sessions hang together, what was said in each, what was taken in of transcripts, what a document set held,
     # and what came of what a session was told.
-    Migration(11, "sessions", schema.THREAD_TABLES + schema.USEFULNESS_TABLE + schema.TRANSCRIPT_TABLES),
+    Migration(11, "sessions", schema.THREAD_TABLES + schema.USEFULNESS_TABLE),
+    # The few items that a search may not show.
+    Migration(12, "index of doubtful items", schema.DOUBTFUL_INDEX),
 )
 #: What this memctl knows, as it names versions to people.
 _KNOWN = f"{schema.SCHEMA_VERSION}.{MIGRATIONS[-1].number}"

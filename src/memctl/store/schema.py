@@ -12,7 +12,7 @@ SIDE_TABLES up to date with it, and run `scripts/docs`.
 import re
 
 from memctl import errors
-from memctl.store.filters import HASH_KEY, IS_PASSAGE
+from memctl.store.filters import HASH_KEY, IS_PASSAGE, MAY_FAIL
 from memctl.text.query import PAIRED, POINTS
 
 SCHEMA_VERSION = 2
@@ -282,10 +282,14 @@ CREATE INDEX IF NOT EXISTS memctl_items_counts
     ON memory_items(archived, scope, type, tier, injectable, validation, expires_at, corpus_id);
 """
 
-#: Migration 7: `list`, `digest` and `stats` speak of statements, which may be few among many passages.
+#: Migration 7: `list`, `digest` and `stats` speak of statements, few among many passages. 12: few may not be shown.
 STATEMENT_INDEX = f"""
 CREATE INDEX IF NOT EXISTS memctl_items_statements ON memory_items(archived, updated_at DESC, id)
     WHERE NOT {IS_PASSAGE};
+"""
+DOUBTFUL_INDEX = f"""
+CREATE INDEX IF NOT EXISTS memctl_items_doubtful ON memory_items(archived, injectable, validation, expires_at)
+    WHERE {MAY_FAIL};
 """
 
 #: Migration 9: what happens to items after they are stored. What is written is noted run by run (`journal`).
@@ -366,7 +370,7 @@ CREATE INDEX IF NOT EXISTS memctl_citations_state ON memory_citations(state);
 CREATE INDEX IF NOT EXISTS memctl_items_made ON memory_items(archived, created_at);
 """
 
-#: Migration 11: how sessions hang together, what was said in each, and what a document set held.
+#: Migration 11: how sessions hang together, what was said in each, what a document set held, and transcripts.
 THREAD_TABLES = """
 CREATE TABLE IF NOT EXISTS memory_session_items (  -- in which sessions an item was said
     item_id    TEXT NOT NULL,
@@ -388,10 +392,6 @@ CREATE TABLE IF NOT EXISTS memory_corpus_files (  -- the documents of a corpus w
     passages  INTEGER NOT NULL DEFAULT 0,        -- how many it was cut into
     PRIMARY KEY (corpus_id, path)
 ) WITHOUT ROWID;
-"""
-
-#: Migration 11, too: what was taken in of the transcripts of AI clients.
-TRANSCRIPT_TABLES = """
 CREATE TABLE IF NOT EXISTS memory_transcripts (  -- files of AI clients on this machine, and how far they were read
     path        TEXT PRIMARY KEY,
     form        TEXT NOT NULL,                   -- such as claude or codex

@@ -15,6 +15,7 @@ from memctl.store.database import Database
 from memctl.store.filters import Filters, utc_of
 from memctl.store.items import items
 from memctl.store.journal import for_good
+from memctl.text import jsons
 
 
 class Session(NamedTuple):
@@ -241,7 +242,7 @@ def begin_session(
             "updated_at = excluded.updated_at, metadata_json = excluded.metadata_json",
             (
                 made.id, made.project, made.scope, made.created_at, made.updated_at,
-                json.dumps(details, ensure_ascii=False),
+                jsons.encode(details),
             ),
         )  # fmt: skip
     return made
@@ -259,7 +260,7 @@ def add_turn(
         db.run(
             "INSERT INTO memory_turns(session_id, number, question, answer, sources, injectable, asked_at) "
             "VALUES (?, ?, ?, ?, ?, ?, ?)",
-            (session_id, number, question, answer, items.dump_json(list(sources)), int(injectable), now),
+            (session_id, number, question, answer, jsons.encode(list(sources)), int(injectable), now),
         )
         db.run(
             "UPDATE memory_sessions SET turn_count = ?, updated_at = ? WHERE session_id = ?", (number, now, session_id)

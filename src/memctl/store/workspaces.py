@@ -3,13 +3,12 @@
 The table of workspaces is RAGIX's, what it has no column for stands beside it.
 """
 
-import json
-
 from memctl import errors, ids
 from memctl.annotations import Any, NamedTuple
 from memctl.names import DEFAULT_SCOPE, GLOBAL_SCOPE
 from memctl.store.database import Database
 from memctl.store.items import events, items
+from memctl.text import jsons
 
 #: The workspace that is always there.
 DEFAULT_WORKSPACE = "default"
@@ -95,7 +94,7 @@ def put_workspace(db: Database, wanted: Workspace, *, by_tool: bool = False) -> 
             "description = excluded.description",
             (wanted.name, wanted.scope, wanted.corpus_id or "", wanted.description, ids.timestamp()),
         )
-        reads = items.dump_json(list(wanted.read_scopes)) if wanted.read_scopes else None
+        reads = jsons.encode(list(wanted.read_scopes)) if wanted.read_scopes else None
         db.upsert("memory_workspace_options", "name read_scopes budget", [(wanted.name, reads, wanted.budget)])
         return get_workspace(db, wanted.name) or wanted
 
@@ -170,6 +169,8 @@ def move_scope(db: Database, old: str, new: str) -> None:
         for name, reads in db.rows("SELECT name, read_scopes FROM memory_workspace_options"):
             scopes = items.load_strings(reads)
             if old in scopes:
-                changed = json.dumps(list(dict.fromkeys(new if one == old else one for one in scopes)))
+                changed = jsons.encode(
+                    list(dict.fromkeys(new if one == old else one for one in scopes)), ascii_only=True
+                )
                 db.run("UPDATE memory_workspace_options SET read_scopes = ? WHERE name = ?", (changed, name))
         events.log(db, "scope_mv", None, {"from": old, "to": new, "items": len(moved)})

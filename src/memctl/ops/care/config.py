@@ -5,7 +5,7 @@ import os
 
 from memctl import errors, registry, state
 from memctl.annotations import TYPE_CHECKING, Annotated, Any, Literal
-from memctl.context import Context, drafts, store_trust
+from memctl.context import Context, store_trust
 from memctl.errors import UsageError
 from memctl.operation import NONE, Arg, Param, PlainResult, operation
 from memctl.paths import real_path
@@ -269,8 +269,10 @@ def _edit(ctx: Context) -> PlainResult:
     """Let the user's editor work on a draft, which replaces the file when it is right."""
     path = _file(ctx)
     old = _bytes(ctx, path)
-    draft = drafts.draft_of(path, ".json")
-    drafts.edit_draft(ctx, draft, b"{\n}\n" if old is None else old, "config")
+    from memctl.ops.change.edit import draft_of, edit_draft
+
+    draft = draft_of(path, ".json")
+    edit_draft(ctx, draft, b"{\n}\n" if old is None else old, "config")
     try:
         with open(draft, "rb") as file:
             new = file.read()

@@ -55,14 +55,22 @@ def policy(
     if action == "list":
         if words:
             raise UsageError(f"unexpected argument '{words[0]}'; explain shows single rules", command="policy")
-        return _list(ctx, kind)
+        return _list_rules(ctx, kind)
     if action == "explain":
         if not words:
             raise UsageError("the rule to explain is missing", command="policy")
-        return _explain(ctx, words)
+        return _explain_rules(ctx, words)
     if not words:
         return _test_rules(ctx)
-    return _test_text(ctx, ctx.stdin_text() if words == ["-"] else " ".join(words), document=document)
+    text = ctx.stdin_text() if words == ["-"] else " ".join(words)
+    judged = ctx.policy.judge(text, document=document)
+    findings = [
+        {"kind": f.kind, "rule": f.rule, "action": f.action, "start": f.start, "end": f.end} for f in judged.findings
+    ]
+    lines: list[str] = [judged.action]
+    lines += [f"  {f.kind:<13}  {f.action:<10}  {f.rule} (characters {f.start} to {f.end})" for f in judged.findings]
+    data = {"status": "ok", "action": judged.action, "findings": findings, "text": ctx.policy.redact(text)}
+    return PlainResult(data, lines, 1 if findings else 0)
 
 
 class _RulesInForce:
@@ -87,7 +95,7 @@ class _RulesInForce:
         return row, " [PROJECT]" * is_own + " [SILENCED]" * is_silenced
 
 
-def _list(ctx: Context, kind: str | None) -> PlainResult:
+def _list_rules(ctx: Context, kind: str | None) -> PlainResult:
     found = _RulesInForce(ctx)
     rows, lines = [], []
     for rule in found.rules:
@@ -98,7 +106,7 @@ def _list(ctx: Context, kind: str | None) -> PlainResult:
     return PlainResult({"status": "ok", "count": len(rows), "rules": rows}, lines)
 
 
-def _explain(ctx: Context, names: list[str]) -> PlainResult:
+def _explain_rules(ctx: Context, names: list[str]) -> PlainResult:
     found = _RulesInForce(ctx)
     by_id = {rule.id: rule for rule in found.rules}
     rows, lines = [], []
@@ -138,17 +146,6 @@ def _test_rules(ctx: Context) -> PlainResult:
     lines.append(f"{len(live)} rules tried, {len(problems)} wrong")
     data = {"status": "failed" if problems else "ok", "rules": len(live), "problems": problems}
     return PlainResult(data, lines, 1 if problems else 0)
-
-
-def _test_text(ctx: Context, text: str, *, document: bool) -> PlainResult:
-    judged = ctx.policy.judge(text, document=document)
-    findings = [
-        {"kind": f.kind, "rule": f.rule, "action": f.action, "start": f.start, "end": f.end} for f in judged.findings
-    ]
-    lines: list[str] = [judged.action]
-    lines += [f"  {f.kind:<13}  {f.action:<10}  {f.rule} (characters {f.start} to {f.end})" for f in judged.findings]
-    data = {"status": "ok", "action": judged.action, "findings": findings, "text": ctx.policy.redact(text)}
-    return PlainResult(data, lines, 1 if findings else 0)
 
 
 # --- scan ---------------------------------------------------------------------------------------------------------
@@ -215,7 +212,7 @@ def scan(
         return _scan_files(ctx, path, strict=strict)
     if store:
         return _scan_store(ctx, dry_run=acting.dry_run)
-    return _undo(ctx, undo) if undo is not None else _forget(ctx, forget or "")
+    return _undo_scan(ctx, undo) if undo is not None else _forget_scan(ctx, forget or "")
 
 
 def _scan_files(ctx: Context, paths: list[str], *, strict: bool) -> PlainResult:
@@ -296,7 +293,7 @@ def _scan_store(ctx: Context, *, dry_run: bool) -> PlainResult:
     return PlainResult(data, lines, 1 if lines else 0)
 
 
-def _undo(ctx: Context, run: str) -> PlainResult:
+def _undo_scan(ctx: Context, run: str) -> PlainResult:
     from memctl.lifecycle.rescan import undo_run
 
     undone = undo_run(ctx.db, run)
@@ -309,7 +306,7 @@ def _undo(ctx: Context, run: str) -> PlainResult:
     return PlainResult({"status": "ok", "run": run, "restored": restored, "kept": kept}, lines)
 
 
-def _forget(ctx: Context, run: str) -> PlainResult:
+def _forget_scan(ctx: Context, run: str) -> PlainResult:
     from memctl.lifecycle.rescan import forget_run
 
     changed = forget_run(ctx.db, ctx.policy, run)
@@ -384,10 +381,10 @@ def quarantine(
     if action == "list":
         return _list_held(ctx, filters, limit)
     if action == "show":
-        return _show(ctx, wanted)
+        return _show_held(ctx, wanted)
     if action == "release":
-        return _release(ctx, wanted, reason or "")
-    return _purge(ctx, wanted, filters if expired else None, yes=acting.yes and not acting.dry_run)
+        return _release_held(ctx, wanted, reason or "")
+    return _purge_held(ctx, wanted, filters if expired else None, yes=acting.yes and not acting.dry_run)
 
 
 def _refuse_misplaced(action: str, wanted: list[str], reason: str | None, acting: Acting, *, expired: bool) -> None:
@@ -425,16 +422,16 @@ def _list_held(ctx: Context, filters: "Filters", limit: int) -> PlainResult:
         title = " ".join(item.title.split()) or "(untitled)"
         until = f"  until {item.expires_at[:16]}" if item.expires_at else ""
         lines.append(f"  {item.id}  {title}  ({', '.join(standings[item.id].rules) or _NO_RULE}){until}")
-    rows = [_row(item, standings[item.id]) for item in found]
+    rows = [_held_row(item, standings[item.id]) for item in found]
     return PlainResult({"status": "ok", "count": len(rows), "total": total, "items": rows}, lines)
 
 
-def _show(ctx: Context, wanted: list[str]) -> PlainResult:
+def _show_held(ctx: Context, wanted: list[str]) -> PlainResult:
     found = _find_held(ctx, wanted)
     rows: list[dict[str, Any]] = []
     lines: list[str] = []
     for item, standing in found:
-        row = _row(item, standing)
+        row = _held_row(item, standing)
         lines += [""] if rows else []
         for label, value in row.items():
             if label != "rules" and value not in ("", None):
@@ -445,7 +442,7 @@ def _show(ctx: Context, wanted: list[str]) -> PlainResult:
     return PlainResult({"status": "ok", "count": len(rows), "total": len(rows), "items": rows}, lines)
 
 
-def _row(item: "MemoryItem", standing: "Standing") -> dict[str, Any]:
+def _held_row(item: "MemoryItem", standing: "Standing") -> dict[str, Any]:
     return {
         "id": item.id, "title": item.title, "tier": item.tier, "type": item.type, "scope": item.scope,
         "rules": list(standing.rules), "quarantined_at": standing.since or None, "expires_at": item.expires_at,
@@ -466,7 +463,7 @@ def _find_held(ctx: Context, wanted: list[str]) -> "list[tuple[MemoryItem, Stand
     return [(item, standings[item.id]) for item in found]
 
 
-def _release(ctx: Context, wanted: list[str], reason: str) -> PlainResult:
+def _release_held(ctx: Context, wanted: list[str], reason: str) -> PlainResult:
     from memctl.reading.selection import checked_reason
     from memctl.store import quarantine
 
@@ -482,7 +479,7 @@ def _release(ctx: Context, wanted: list[str], reason: str) -> PlainResult:
     return _report_left("release", [item.id for item, _ in found])
 
 
-def _purge(ctx: Context, wanted: list[str], expired: "Filters | None", *, yes: bool) -> PlainResult:
+def _purge_held(ctx: Context, wanted: list[str], expired: "Filters | None", *, yes: bool) -> PlainResult:
     from memctl.store import quarantine
 
     if not yes:

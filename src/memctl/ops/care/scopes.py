@@ -51,13 +51,13 @@ def scope(
     if action != "mv" or dry_run:
         ctx.narrow(READ)
     if action == "mv":
-        return _move(ctx, wanted[0], wanted[1], dry_run=dry_run)
+        return _move_scope(ctx, wanted[0], wanted[1], dry_run=dry_run)
     if dry_run:
         raise UsageError("--dry-run is for mv only", command="scope")
-    return _show(ctx) if action == "show" else _list(ctx)
+    return _show_scope(ctx) if action == "show" else _list_scopes(ctx)
 
 
-def _show(ctx: Context) -> PlainResult:
+def _show_scope(ctx: Context) -> PlainResult:
     import os
 
     from memctl.store.filters import Filters
@@ -78,7 +78,7 @@ def _show(ctx: Context) -> PlainResult:
     return PlainResult(data, lines)
 
 
-def _list(ctx: Context) -> PlainResult:
+def _list_scopes(ctx: Context) -> PlainResult:
     from memctl.store import workspaces
 
     found, own = workspaces.sum_scopes(ctx.db), ctx.scope_named(DEFAULT_SCOPE)
@@ -90,7 +90,7 @@ def _list(ctx: Context) -> PlainResult:
     return PlainResult({"status": "ok", "scope": own, "scopes": [one._asdict() for one in found]}, lines)
 
 
-def _move(ctx: Context, old: str, new: str, *, dry_run: bool) -> PlainResult:
+def _move_scope(ctx: Context, old: str, new: str, *, dry_run: bool) -> PlainResult:
     from memctl.item_policy import ItemPolicy
     from memctl.store import workspaces
 
@@ -155,13 +155,13 @@ def workspace(
     is given of one that is there.
     """
     given = {"scope": scope, "read": read, "corpus": corpus, "budget": budget, "description": description}
-    wanted = _checked_name(action, name, [key for key, value in given.items() if value is not None])
+    wanted = _workspace_name(action, name, [key for key, value in given.items() if value is not None])
     if action == "set":
         saved = save_workspace(
             ctx, wanted, scope=scope, read=read, corpus=corpus, budget=budget, description=description
         )
         ctx.note(f"[workspace] {saved.name} saved")
-        return _report_one(saved)
+        return _report_workspace(saved)
     from memctl.store import workspaces
 
     if action == "delete":
@@ -173,7 +173,7 @@ def workspace(
         return PlainResult({"status": "ok", "removed": True, "name": wanted})
     ctx.narrow(READ)
     if action == "show":
-        return _report_one(workspaces.named_workspace(ctx.db, wanted))
+        return _report_workspace(workspaces.named_workspace(ctx.db, wanted))
     found = workspaces.list_workspaces(ctx.db)
     lines = [
         f"  {one.name:<16} {one.scope:<16} reads {', '.join(one.reads)}"
@@ -183,7 +183,7 @@ def workspace(
     return PlainResult({"status": "ok", "workspaces": [one.as_dict() for one in found]}, lines)
 
 
-def _checked_name(action: str, name: str | None, given: list[str]) -> str:
+def _workspace_name(action: str, name: str | None, given: list[str]) -> str:
     wanted = (name or "").strip()
     if action == "list" and wanted:
         raise UsageError(f"unexpected argument '{wanted}'; show takes a name", command="workspace")
@@ -249,7 +249,7 @@ def workspace_lines(one: "Workspace") -> Iterator[str]:
         yield f"{'About:':<13}{one.description}"
 
 
-def _report_one(one: "Workspace") -> PlainResult:
+def _report_workspace(one: "Workspace") -> PlainResult:
     return PlainResult({"status": "ok", "workspace": one.as_dict()}, list(workspace_lines(one)))
 
 
@@ -297,7 +297,7 @@ def workspace_register(
     budget: Annotated[int | None, Arg("most tokens of a recall; 0: no limit", ge=0, le=10**6)] = None,
 ) -> PlainResult:
     """Make a workspace, or change what is given of one."""
-    return _report_one(
+    return _report_workspace(
         save_workspace(
             ctx, name.strip(), scope=scope, read=read_scopes, corpus=corpus_id, budget=budget, description=description
         )

@@ -1,8 +1,9 @@
 """Fields of items changed: memctl edit and tag, and the tool memory_update."""
 
+import os
 from collections.abc import Iterator, Mapping
 
-from memctl import errors
+from memctl import errors, ids, state
 from memctl.annotations import TYPE_CHECKING, Annotated, Any, Literal
 from memctl.context import Context
 from memctl.names import ITEM_TYPES, TIERS, ItemType, Tier
@@ -139,7 +140,6 @@ def _edit_whole(ctx: Context, item: "MemoryItem", *, dry_run: bool) -> "Edited":
     """The item as its user's editor leaves it; only what differs from what was shown is changed."""
     import os
 
-    from memctl.context import drafts
     from memctl.store.items import attributes
     from memctl.text.decoding import decode
     from memctl.text.notes import FrontMatterInvalid, compose_form, read_form
@@ -150,8 +150,8 @@ def _edit_whole(ctx: Context, item: "MemoryItem", *, dry_run: bool) -> "Edited":
     matters = attributes.get_importance(ctx.db, [item.id]).get(item.id, attributes.NEUTRAL_IMPORTANCE)
     shown = dict(_fields(item, matters))
     whole = compose_form(shown.items(), item.content)
-    draft = drafts.draft_of(f"{ctx.db_path}:{item.id}", ".md")
-    drafts.edit_draft(ctx, draft, whole.encode(), "edit")
+    draft = draft_of(f"{ctx.db_path}:{item.id}", ".md")
+    edit_draft(ctx, draft, whole.encode(), "edit")
     try:
         with open(draft, "rb") as file:
             text, _, _ = decode(file.read(), draft)
@@ -245,3 +245,46 @@ def tag(
             else:
                 left.append((item.id, "its tags are so already"))
     return report_changes(ctx, "tag", changed, left, done="tagged", dry_run=wanted.dry_run)
+
+
+# --- drafts in a person's editor --------------------------------------------------------------------------------------
+
+
+def draft_of(name: str, ending: str) -> str:
+    """Where the draft of what has this name is: not beside a store, since what lies there may have come with a folder.
+
+    Raises EditorFailed where none can be kept.
+    """
+    here = os.path.join(state.folder(), "drafts")
+    draft = os.path.join(here, f"{ids.bytes_hash(os.fsencode(name))[:16]}{ending}")
+    try:
+        os.makedirs(here, mode=0o700, exist_ok=True)
+        if not state.private(here) or not state.private(os.path.dirname(here)):
+            raise PermissionError(f"{here} is open to others")
+    except OSError as exc:
+        reason = f"no draft can be kept: {exc.strerror or exc}"
+        raise errors.EditorFailed(editor="the editor", reason=reason, draft=draft) from exc
+    return draft
+
+
+def edit_draft(ctx: Context, draft: str, text: bytes, command: str) -> None:
+    """Let the editor of $VISUAL or $EDITOR work on a draft: on `text`, or on what an earlier try has left there.
+
+    Raises EditorFailed.
+    """
+    import shlex
+    from subprocess import call
+
+    if os.path.lexists(draft):
+        ctx.note(f"[{command}] goes on from {draft}")
+    else:
+        state.write(draft, text)
+    editor = ctx.env("VISUAL") or ctx.env("EDITOR") or "vi"
+    try:
+        status = call([*shlex.split(editor), draft])  # noqa: S603 - the user's own editor
+    except (OSError, ValueError) as exc:
+        raise errors.EditorFailed(
+            editor=editor, reason=getattr(exc, "strerror", None) or str(exc), draft=draft
+        ) from exc
+    if status:
+        raise errors.EditorFailed(editor=editor, reason=f"it ended with {status}", draft=draft)

@@ -247,7 +247,7 @@ def log(
     from memctl.store import runs
     from memctl.store.items import items
 
-    every = runs.list_runs(ctx.db, since=first_moment("--since", since), command=command)
+    every = runs.list_runs(ctx.db, since=first_moment(since), command=command)
     found = every[:limit]
     names = {run.number: run.id for run in runs.list_runs(ctx.db, runs={n for one in found for n in one.undoes})}
     rows, lines = [], []
@@ -256,7 +256,9 @@ def log(
         titles = {item.id: one_line(item.title, _TITLE) for item in items.get_many(ctx.db, [key for key, _ in changed])}
         undoes = [names[number] for number in run.undoes if number in names]
         total = counts.get("made", 0) + counts.get("changed", 0)
-        rows.append(_as_dict(run) | {
+        rows.append({
+            "run": run.id, "command": run.command, "actor": run.actor, "name": run.name, "session": run.session,
+            "reason": run.reason, "started_at": run.started_at, "finished_at": run.finished_at,
             "undoes": undoes, "undone_by": run.undone_by, "changes": counts,
             "items": [{"id": key, "made": made, "title": titles.get(key)} for key, made in changed], "total": total,
             "truncated": total > len(changed),
@@ -271,13 +273,6 @@ def log(
     return PlainResult(data, lines)
 
 
-def _as_dict(run: "Run") -> dict[str, Any]:
-    return {
-        "run": run.id, "command": run.command, "actor": run.actor, "name": run.name, "session": run.session,
-        "reason": run.reason, "started_at": run.started_at, "finished_at": run.finished_at,
-    }  # fmt: skip
-
-
 def _log_lines(
     run: "Run", counts: dict[str, int], named: Sequence[tuple[str, str]], undoes: Sequence[str]
 ) -> list[str]:
@@ -287,7 +282,7 @@ def _log_lines(
     gone = f"  (undone by {run.undone_by})" if run.undone_by else ""
     why = f"  because: {one_line(run.reason, _TITLE)}" if run.reason else ""
     lines = [
-        f"{run.id}  {run.finished_at[:19].replace('T', ' ')}  {run.command}{more}  by {run.who}{gone}",
+        f"{run.id}  {_when(run.finished_at)}  {run.command}{more}  by {run.who}{gone}",
         f"    {words}{why}",
     ]
     return lines + [f"    {item_id}  {title}" for item_id, title in named]
@@ -337,7 +332,7 @@ def undo(
         titles = _titles(ctx, chosen)
         with ctx.at_work("undo"):
             done = runs.undo(ctx.db, chosen, dry_run=acting.dry_run)
-    return _undone(chosen, done, titles | _titles(ctx, chosen), dry_run=acting.dry_run)
+    return _report_undone(chosen, done, titles | _titles(ctx, chosen), dry_run=acting.dry_run)
 
 
 def _choose(ctx: Context, wanted: str) -> "list[Run]":
@@ -368,7 +363,7 @@ def _titles(ctx: Context, chosen: "Sequence[Run]") -> dict[str, str]:
     return {item.id: one_line(item.title, _TITLE) for item in items.get_many(ctx.db, keys[:_MOST_NAMED])}
 
 
-def _undone(chosen: "Sequence[Run]", done: "Undone", titles: dict[str, str], *, dry_run: bool) -> PlainResult:
+def _report_undone(chosen: "Sequence[Run]", done: "Undone", titles: dict[str, str], *, dry_run: bool) -> PlainResult:
     nothing = not done.undone
     told = [(one, "restored") for one in done.restored] + [(one, "removed") for one in done.removed]
     data: dict[str, Any] = {"status": "kept" if nothing else "ok"} | (
@@ -382,9 +377,7 @@ def _undone(chosen: "Sequence[Run]", done: "Undone", titles: dict[str, str], *, 
     }  # fmt: skip
     would = "would be " if dry_run else ""
     lines = [
-        f"{run.id} ({run.command}, {run.finished_at[:19].replace('T', ' ')}): {would}undone"
-        for run in chosen
-        if run.id in done.undone
+        f"{run.id} ({run.command}, {_when(run.finished_at)}): {would}undone" for run in chosen if run.id in done.undone
     ]
     words = {"restored": f"{would}as it was", "removed": f"{would}gone"}
     lines += [f"  {key}: {words[now]}  {titles.get(key, '')}".rstrip() for key, now in told[:_MOST_NAMED]]

@@ -67,10 +67,10 @@ def forget(
     why = checked_reason(ctx, reason, "forget")
     by_tool = ctx.bounds is not None
 
-    def is_meant(item: MemoryItem) -> bool:
-        return not item.archived and not (by_tool and item.scope != wanted.scope)  # `global` has to be named
-
-    found = select_items(ctx, "forget", id or None, wanted, fits=is_meant)
+    found = select_items(
+        ctx, "forget", id or None, wanted,  # a tool has to name `global`
+        fits=lambda item: not item.archived and not (by_tool and item.scope != wanted.scope),
+    )  # fmt: skip
     left = [(item.id, "archived already") for item in found if item.archived]
     if id:
         refuse_protected(ctx, found, "forget")
@@ -254,7 +254,13 @@ def retain(
         raise errors.UsageError("give ids, then keep, fade RATE, until WHEN or usual", command="retain")
     rate, end = 0.0, None
     if how == "fade":
-        rate = _rate(values[0])
+        try:
+            rate = float(values[0])
+        except ValueError:
+            rate = -1.0
+        if not 0 < rate < 1:
+            said_rate = one_line(values[0], 40)
+            raise errors.UsageError(f"fade: '{said_rate}' is no share of a day between 0 and 1", command="retain")
     elif how == "until":
         end = time_to_come(values[0], "until")
         if end is not None and end <= ids.timestamp():
@@ -265,13 +271,3 @@ def retain(
         changed = attributes.set_retention(ctx.db, [item.id for item in found], wanted, expires_at=end)
     left = [(item.id, "it is so already") for item in found if item.id not in changed]
     return report_changes(ctx, "retain", changed, left, done=_HOW_LONG[how])
-
-
-def _rate(text: str) -> float:
-    try:
-        rate = float(text)
-    except ValueError:
-        rate = -1.0
-    if not 0 < rate < 1:
-        raise errors.UsageError(f"fade: '{one_line(text, 40)}' is no share of a day between 0 and 1", command="retain")
-    return rate

@@ -8,7 +8,7 @@ from memctl.annotations import Annotated, Any
 from memctl.context import Context
 from memctl.lifecycle.jsonl import number_lines
 from memctl.names import DEFAULT_SCOPE
-from memctl.operation import READ, Arg, Fields, PlainResult, Result, operation
+from memctl.operation import READ, Arg, Fields, PlainResult, operation
 from memctl.parameters import ReadRequest, seen_through
 from memctl.reading.request import Retriever
 from memctl.retrieve import evaluate
@@ -19,54 +19,6 @@ from memctl.text.clean import one_line
 
 #: How many lines that cannot be used are told one by one.
 TOLD = 10
-
-
-class Evaluated(Result):
-    """How each question was answered.
-
-    unknown   the expected sources that the store does not have at all
-    recall    the mean share of the expected sources that were found, of the questions that name some
-    mrr       the mean of 1 / the place of the first expected source; 0 where there is none
-    phrased   the questions that name a phrase their block must say
-    answered  the share of these whose block says it
-    misses    the questions of which not every expected source was found, or whose block says none of the phrases
-    """
-
-    __slots__ = ("answered", "budget", "exit_code", "judged", "k", "misses", "mrr", "phrased", "recall", "unknown")
-
-    def __init__(self, judged: list[QuestionResult], k: int, budget: int) -> None:
-        self.judged, self.k, self.budget, self.exit_code = judged, k, budget, 0
-        sourced = [one for one in judged if one.question.expected]
-        shares = [1 - len(one.missing) / len(one.question.expected) for one in sourced]
-        self.recall = sum(shares) / len(shares) if shares else 0.0
-        self.mrr = sum(1 / one.rank for one in judged if one.rank) / len(sourced) if sourced else 0.0
-        self.phrased = [one for one in judged if one.told is not None]
-        self.answered = sum(1 for one in self.phrased if one.told) / len(self.phrased) if self.phrased else 0.0
-        self.misses = [one for one in judged if one.missing or one.told is False]
-        self.unknown: set[str] = set()
-
-    def as_dict(self) -> dict[str, Any]:
-        """The figures, and the questions that were not fully answered."""
-        return {
-            "status": "ok",
-            "questions": len(self.judged),
-            "k": self.k,
-            "recall": round(self.recall, 4),
-            "mrr": round(self.mrr, 4),
-            **({"answered": round(self.answered, 4), "budget": self.budget} if self.phrased else {}),
-            "misses": [
-                {
-                    "line": one.question.line,
-                    "question": one.question.text,
-                    "missing": list(one.missing),
-                    "unknown": [name for name in one.missing if name in self.unknown],
-                    "rank": one.rank or None,
-                    **({} if one.told is None else {"answered": one.told}),
-                    "found": [{"id": i.id, "title": i.title, "source": i.provenance.source_id} for i in one.found],
-                }
-                for one in self.misses
-            ],
-        }
 
 
 @operation(
@@ -94,7 +46,7 @@ def eval(
     ] = 1500,
     injectable: Annotated[bool, Arg("only what may be given to a model, as recall does", "--injectable")] = False,
     request: Annotated[ReadRequest, Fields("scope all_scopes workspace embedder")],
-) -> Evaluated:
+) -> PlainResult:
     """Measure how well search answers your own questions.
 
     Each line is an object with a question and the sources that should answer it, {"question": "...", "expected":
@@ -118,14 +70,10 @@ def eval(
         told = _says_phrase(retriever, filters, question, budget) if question.phrases else None
         first = items.get_many(ctx.db, [c.id for c in found.candidates])
         judged.append(evaluate.judge(question, first)._replace(told=told))
-    result = Evaluated(judged, limit, budget)
     scopes = None if None in searched else tuple(sorted({name for names in searched for name in names or ()}))
-    stored = items.iterate(ctx.db, Filters(scopes, injectable=injectable))
-    result.unknown = evaluate.find_unknown((name for one in result.misses for name in one.missing), stored)
-    if result.recall < min_recall:
-        result.exit_code = 1
-        ctx.warn(f"[eval] recall@{limit} is {result.recall:.3f}, below {min_recall:g}")
-    return result
+    missed = (name for one in judged for name in one.missing)
+    unknown = evaluate.find_unknown(missed, items.iterate(ctx.db, Filters(scopes, injectable=injectable)))
+    return _report(ctx, judged, unknown, limit, budget, min_recall)
 
 
 def _read_questions(ctx: Context, file: str) -> list[Question]:
@@ -163,28 +111,58 @@ def _says_phrase(retriever: Retriever, filters: Filters, question: Question, bud
     return evaluate.says_phrase(block.text, question.phrases)
 
 
-def eval_text(result: Evaluated) -> Iterator[str]:
-    """The figures, then each question that was not fully answered: what was expected, and what came instead."""
-    from memctl.text.clean import one_line, share_bar
+def _report(
+    ctx: Context, judged: list[QuestionResult], unknown: set[str], k: int, budget: int, min_recall: float
+) -> PlainResult:
+    """The figures, then each question that was not fully answered: what was expected, and what came instead.
 
-    misses = result.misses
-    yield f"  questions  {len(result.judged)}"
-    yield f"  {f'recall@{result.k}':<9}  {result.recall:.3f}  {share_bar(result.recall)}"
-    yield f"  MRR        {result.mrr:.3f}  {share_bar(result.mrr)}"
-    if result.phrased:
-        where = f"(in the block at {result.budget} tokens, of {len(result.phrased)})"
-        yield f"  answered   {result.answered:.3f}  {share_bar(result.answered)}  {where}"
-    yield f"  misses     {len(misses)}"
+    recall    the mean share of the expected sources that were found, of the questions that name some
+    mrr       the mean of 1 / the place of the first expected source; 0 where there is none
+    answered  the share of the questions that name a phrase whose block says one of theirs
+    unknown   the expected sources that the store does not have at all
+    """
+    from memctl.text.clean import share_bar
+
+    sourced = [one for one in judged if one.question.expected]
+    recall = sum(1 - len(one.missing) / len(one.question.expected) for one in sourced) / max(len(sourced), 1)
+    mrr = sum(1 / one.rank for one in judged if one.rank) / max(len(sourced), 1)
+    phrased = [one for one in judged if one.told is not None]
+    answered = sum(1 for one in phrased if one.told) / max(len(phrased), 1)
+    misses = [one for one in judged if one.missing or one.told is False]
+    data = {
+        "status": "ok", "questions": len(judged), "k": k, "recall": round(recall, 4), "mrr": round(mrr, 4),
+        **({"answered": round(answered, 4), "budget": budget} if phrased else {}),
+        "misses": [
+            {
+                "line": one.question.line, "question": one.question.text, "missing": list(one.missing),
+                "unknown": [name for name in one.missing if name in unknown], "rank": one.rank or None,
+                **({} if one.told is None else {"answered": one.told}),
+                "found": [{"id": i.id, "title": i.title, "source": i.provenance.source_id} for i in one.found],
+            }
+            for one in misses
+        ],
+    }  # fmt: skip
+    lines = [
+        f"  questions  {len(judged)}",
+        f"  {f'recall@{k}':<9}  {recall:.3f}  {share_bar(recall)}",
+        f"  MRR        {mrr:.3f}  {share_bar(mrr)}",
+    ]
+    if phrased:
+        where = f"(in the block at {budget} tokens, of {len(phrased)})"
+        lines.append(f"  answered   {answered:.3f}  {share_bar(answered)}  {where}")
+    lines.append(f"  misses     {len(misses)}")
     for one in misses:
-        yield ""
-        yield f"  line {one.question.line}: {one_line(one.question.text)}"
+        lines += ["", f"  line {one.question.line}: {one_line(one.question.text)}"]
         for name in one.missing:
-            yield f"    missing: {one_line(name)}{' (not in the store)' if name in result.unknown else ''}"
+            lines.append(f"    missing: {one_line(name)}{' (not in the store)' if name in unknown else ''}")
         if one.told is False:
-            yield f"    not in the block: {one_line(' | '.join(one.question.phrases))}"
+            lines.append(f"    not in the block: {one_line(' | '.join(one.question.phrases))}")
         for item in one.found[:3]:
             source = item.provenance.source_id or item.id
-            yield f"    found:   {one_line(item.title) or '(untitled)'}  {one_line(source)}"
+            lines.append(f"    found:   {one_line(item.title) or '(untitled)'}  {one_line(source)}")
+    if recall < min_recall:
+        ctx.warn(f"[eval] recall@{k} is {recall:.3f}, below {min_recall:g}")
+    return PlainResult(data, lines, 1 if recall < min_recall else 0)
 
 
 # --- what conversations were told -------------------------------------------------------------------------------------

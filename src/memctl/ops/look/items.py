@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from memctl import errors
 from memctl.annotations import TYPE_CHECKING, Annotated, Any, Literal
 from memctl.context import Context
-from memctl.operation import READ, Arg, Fields, Result, operation
+from memctl.operation import READ, Arg, Fields, PlainResult, Result, operation
 from memctl.parameters import Passages, ReadRequest, Source
 from memctl.reading.request import looking_back, read_filters, said_where
 from memctl.text.clean import one_line
@@ -15,66 +15,6 @@ from memctl.types import MemoryItem, standing_of
 if TYPE_CHECKING:
     from memctl.store.documents.corpus import DocumentSum
     from memctl.store.documents.passages import SourcePosition
-    from memctl.store.items.attributes import Usefulness
-
-
-class ShownItem(Result):
-    """One item. That somebody opened it counts as a use, noted after it was printed."""
-
-    ctx: Context
-    item: MemoryItem
-    place: "SourcePosition | None"
-    withheld: str
-    importance: float | None
-    trusted: bool
-
-    def as_dict(self) -> dict[str, Any]:
-        """The item as export writes it: `source`, `withheld` and `importance` where there is something to say."""
-        from memctl.lifecycle.jsonl import make_line
-
-        more: dict[str, Any] = {"trust": self.stranger} if self.stranger else {}
-        if self.usefulness is not None:
-            more["usefulness"] = self.usefulness._asdict()
-        return make_line(self.item, self.place, self.withheld, self.importance) | more
-
-    @property
-    def usefulness(self) -> "Usefulness | None":
-        """What came of telling it unasked; None where no conversation was told it."""
-        from memctl.store.items.attributes import usefulness_of
-
-        return usefulness_of(self.ctx.db, [self.item.id]).get(self.item.id)
-
-    @property
-    def stranger(self) -> str:
-        """What is said of an item of a store of somebody else; "" in a store of one's own."""
-        from memctl.text.source_trust import STRANGER
-
-        return "" if self.trusted else STRANGER
-
-    def settle(self) -> None:
-        """Count the use and log a `read` event; a read-only or busy store is left as it is."""
-        from memctl.store.items import items
-
-        items.mark_used(self.ctx.db, [self.item.id], "read")
-
-
-class ShownItems(Result):
-    """Several items, in the order asked."""
-
-    items: list[ShownItem]
-
-    def as_dict(self) -> dict[str, Any]:
-        """Each as it is shown alone."""
-        return {"status": "ok", "count": len(self.items), "items": self.as_json()}
-
-    def as_json(self) -> list[dict[str, Any]]:
-        """An array."""
-        return [one.as_dict() for one in self.items]
-
-    def settle(self) -> None:
-        """Count the uses."""
-        for one in self.items:
-            one.settle()
 
 
 @operation(
@@ -96,76 +36,61 @@ def show(
     quarantined: Annotated[
         bool, Arg("show the words of a quarantined item also where no person reads them", "--quarantined")
     ] = False,
-) -> "ShownItem | ShownItems":
+) -> PlainResult:
     """Show one item in full, or several.
 
     Archived items are shown too; of one that policy holds back, the words only on a terminal. Opening an item counts as
     a use of it; where the store cannot be written, it is shown all the same.
     """
     from memctl.reading.selection import named_items
+    from memctl.store.items import items
 
-    found = [_shown(ctx, item, quarantined=quarantined) for item in named_items(ctx, id, "show")]
-    return found[0] if len(found) == 1 else ShownItems(items=found)
+    found = named_items(ctx, id, "show")
+    rows: list[dict[str, Any]] = []
+    lines: list[str] = []
+    for item in found:
+        row, told = _shown(ctx, item, quarantined=quarantined)
+        rows.append(row)
+        lines += ["", *told] if lines else told
+
+    def settle() -> None:
+        for item in found:
+            items.mark_used(ctx.db, [item.id], "read")
+
+    if len(rows) == 1:
+        return PlainResult(rows[0], lines, after=settle)
+    return PlainResult({"status": "ok", "count": len(rows), "items": rows}, lines, printed=rows, after=settle)
 
 
-def _shown(ctx: Context, item: MemoryItem, *, quarantined: bool) -> ShownItem:
-    """An item with what is shown beside it."""
+def _shown(ctx: Context, item: MemoryItem, *, quarantined: bool) -> tuple[dict[str, Any], list[str]]:
+    """An item as export writes it, with what is shown beside it; and the same for people: labels, then the content."""
+    from memctl.lifecycle.jsonl import make_line
     from memctl.reading import delivery
     from memctl.store.documents import passages
     from memctl.store.items import attributes, items
+    from memctl.text.source_trust import STRANGER
 
     withheld = "" if item.injectable else items.withheld_reasons(ctx.db, [item.id]).get(item.id, "")
-    place, matters = passages.get_positions(ctx.db, [item.id]), attributes.get_importance(ctx.db, [item.id])
+    place = passages.get_positions(ctx.db, [item.id]).get(item.id)
+    importance = attributes.get_importance(ctx.db, [item.id]).get(item.id)
+    useful = attributes.usefulness_of(ctx.db, [item.id]).get(item.id)
     if withheld == "policy" and not quarantined and "stdout" not in ctx.tty:
         ctx.warn("[show] policy holds this item back: --quarantined shows its words where no terminal does")
         item = delivery.without_words(item)
-    if not ctx.db.trusted:
+    stranger = "" if ctx.db.trusted else STRANGER
+    if stranger:
         (item,) = delivery.items_for_people(ctx, [item], "show")
-    return ShownItem(
-        ctx=ctx,
-        item=item,
-        place=place.get(item.id),
-        withheld=withheld,
-        importance=matters.get(item.id),
-        trusted=ctx.db.trusted,
-    )
-
-
-def show_text(result: "ShownItem | ShownItems") -> Iterator[str]:
-    """Label and value, then the content; a blank line between items."""
-    for number, one in enumerate(result.items if isinstance(result, ShownItems) else [result]):
-        if number:
-            yield ""
-        yield from _lines(one)
-
-
-def _how_long(result: ShownItem) -> str | None:
-    """What `memctl retain` has said of an item; None when nothing."""
-    from memctl.store.items.attributes import retention_of
-
-    said = retention_of(result.ctx.db, [result.item.id]).get(result.item.id)
-    return said and ("kept for good" if said.kind == "keep" else f"fades by {said.rate:g} a day")
-
-
-def _how_useful(result: ShownItem) -> str | None:
-    """What came of telling it unasked; None where no conversation was told it."""
-    one = result.usefulness
-    return one and f"used in {one.used} of {_counted(one.told, 'conversation')} that were told it, ~{one.tokens} tokens"
-
-
-def _lines(result: ShownItem) -> Iterator[str]:
-    item, place = result.item, result.place
-    source = item.provenance
-    where = ", ".join(source.chunk_ids)
-    if place is not None and place.line_start is not None:
-        where = f"lines {place.line_start}-{place.line_end}"
-    elif place is not None and place.anchor:
-        where = place.anchor
+    row = make_line(item, place, withheld, importance) | ({"trust": stranger} if stranger else {})
+    source, where = item.provenance, ", ".join(item.provenance.chunk_ids)
+    if place is not None and (place.line_start is not None or place.anchor):
+        where = place.anchor if place.line_start is None else f"lines {place.line_start}-{place.line_end}"
     named = f"{source.source_kind} {source.source_id}" + (f" ({where})" if where else "")
     reasons = {
         "quarantined": " (quarantined by policy)", "raw": " (raw; memctl promote releases it)",
         "retracted": ", but retracted: never given to a model",
     }  # fmt: skip
+    said = attributes.retention_of(ctx.db, [item.id]).get(item.id)
+    kept = said and ("kept for good" if said.kind == "keep" else f"fades by {said.rate:g} a day")
     fields = (
         ("ID", item.id),
         ("Tier", item.tier.upper()),
@@ -173,29 +98,30 @@ def _lines(result: ShownItem) -> Iterator[str]:
         ("Title", " ".join(item.title.split())),
         ("Validation", item.validation),
         ("Confidence", f"{item.confidence:.2f}"),
-        ("Importance", None if result.importance is None else f"{result.importance:.2f}"),
-        ("Injectable", str(item.injectable) + reasons.get(standing_of(item, result.withheld), "")),
+        ("Importance", None if importance is None else f"{importance:.2f}"),
+        ("Injectable", str(item.injectable) + reasons.get(standing_of(item, withheld), "")),
         ("Tags", ", ".join(item.tags) or "(none)"),
         ("Scope", item.scope),
         ("Created", item.created_at),
         ("Updated", item.updated_at),
         ("Usage", str(item.usage_count)),
-        ("Useful", _how_useful(result)),
+        (
+            "Useful",
+            useful
+            and f"used in {useful.used} of {_counted(useful.told, 'conversation')} that were told it, "
+            f"~{useful.tokens} tokens",
+        ),
         ("Entities", ", ".join(item.entities) or None),
         ("Corpus", item.corpus_id or None),
         ("Superseded", item.superseded_by or None),
         ("Expires", item.expires_at or None),
-        ("Retention", _how_long(result)),
+        ("Retention", kept),
         ("Archived", "True" if item.archived else None),
         ("Source", named if source.source_id else None),
-        ("Trust", result.stranger or None),
+        ("Trust", stranger or None),
     )
-    for label, value in fields:
-        if value is not None:
-            yield f"{label + ':':<12}{value}"
-    yield ""
-    yield "--- Content ---"
-    yield item.content
+    lines = [f"{label + ':':<12}{value}" for label, value in fields if value is not None]
+    return row | ({"usefulness": useful._asdict()} if useful else {}), [*lines, "", "--- Content ---", item.content]
 
 
 # --- list  -----------------------------------------------------------------------------------------------------------
@@ -363,41 +289,6 @@ def list_text(result: ItemList) -> Iterator[str]:
 MAX_READ = 200
 
 
-class ReadItems(Result):
-    """Items as export writes them; what policy holds back is named, but not quoted."""
-
-    ctx: Context
-    items: list[MemoryItem]
-    places: "dict[str, SourcePosition]"
-    held: set[str]
-    raw: set[str]
-    requested: int
-    importance: dict[str, float]
-    trusted: bool
-
-    def as_dict(self) -> dict[str, Any]:
-        """The items, how many were found, how many asked for."""
-        from memctl.lifecycle.jsonl import make_line
-        from memctl.text.source_trust import STRANGER
-
-        rows = []
-        for item in self.items:
-            matters = self.importance.get(item.id)
-            if item.id in self.held:
-                row = make_line(item, None, "policy", matters)
-                row |= {"title": "", "content": "", "tags": [], "entities": [], "quarantined": True}
-            else:
-                row = make_line(item, self.places.get(item.id), "raw" if item.id in self.raw else "", matters)
-            rows.append(row if self.trusted else row | {"trust": STRANGER})
-        return {"status": "ok", "items": rows, "found": len(rows), "requested": self.requested}
-
-    def settle(self) -> None:
-        """Count the use of what was given out."""
-        from memctl.store.items import items
-
-        items.mark_used(self.ctx.db, [item.id for item in self.items if item.id not in self.held], "read")
-
-
 @operation(
     access=READ,
     tool="memory_read",
@@ -410,16 +301,18 @@ def read(
     ids: Annotated[list[str], Arg("the items' ids", comma=True)],
     *,
     workspace: Annotated[str | None, Arg("only items that this saved view reads", mcp="full")] = None,
-) -> ReadItems:
+) -> PlainResult:
     """Read items in full.
 
     They come in the order asked, archived ones too; ids that the store does not know are left out. Being read counts
     as a use.
     """
+    from memctl.lifecycle.jsonl import make_line
     from memctl.reading import delivery
     from memctl.reading.selection import whole_id
     from memctl.store.documents import passages
     from memctl.store.items import attributes, items
+    from memctl.text.source_trust import STRANGER
 
     wanted = list(dict.fromkeys(word.strip() for word in ids if word.strip()))
     if not wanted:
@@ -439,26 +332,16 @@ def read(
     free = [item for item in found if item.injectable or item.id in raw]
     fit, places = delivery.judge_items(ctx, free, passages.get_positions(ctx.db, [item.id for item in free]), "read")
     given = {item.id: item for item in fit}
-    shown = [given.get(item.id, item) for item in found]
-    held, matter = {item.id for item in found} - given.keys(), attributes.get_importance(ctx.db, [i.id for i in found])
-    return ReadItems(
-        ctx=ctx,
-        items=shown,
-        places=places,
-        held=held,
-        raw=raw,
-        requested=len(wanted),
-        importance=matter,
-        trusted=ctx.db.trusted,
-    )
-
-
-def read_text(result: ReadItems) -> Iterator[str]:
-    """Title, id and content of each."""
-    for item in result.items:
-        if item.id not in result.held:
-            yield f"{item.id}  {' '.join(item.title.split())}"
-            yield item.content
-        else:
-            yield f"{item.id}  (held back by policy)"
-        yield ""
+    matters = attributes.get_importance(ctx.db, [item.id for item in found])
+    rows, lines = [], []
+    for item in found:
+        if (shown := given.get(item.id)) is not None:
+            row = make_line(shown, places.get(item.id), "raw" if item.id in raw else "", matters.get(item.id))
+            lines += [f"{item.id}  {' '.join(shown.title.split())}", shown.content, ""]
+        else:  # what policy holds back is named, but not quoted
+            row = make_line(item, None, "policy", matters.get(item.id))
+            row |= {"title": "", "content": "", "tags": [], "entities": [], "quarantined": True}
+            lines += [f"{item.id}  (held back by policy)", ""]
+        rows.append(row if ctx.db.trusted else row | {"trust": STRANGER})
+    data = {"status": "ok", "items": rows, "found": len(rows), "requested": len(wanted)}
+    return PlainResult(data, lines, after=lambda: items.mark_used(ctx.db, list(given), "read"))

@@ -1,7 +1,7 @@
 """What hangs together: memctl related, similar and graph, and the tools of the same names."""
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 from memctl.annotations import Annotated, Any, Literal
 from memctl.context import Context
@@ -64,7 +64,9 @@ def related(ctx: Context, id: _Id, *, all_scopes: _Everywhere = False) -> PlainR
     stands in the same place (near_place): the passages that it cites, those before and behind it in its document, and
     statements that cite the same document. Each item is listed once.
     """
+    from memctl import citing
     from memctl.ops.change.links import link_rows, shown_items
+    from memctl.store.items import items
 
     item = named_item(ctx, id, "related")
     rows: list[dict[str, Any]] = [
@@ -72,10 +74,15 @@ def related(ctx: Context, id: _Id, *, all_scopes: _Everywhere = False) -> PlainR
     ]
     seen = {item.id, *(row["id"] for row in rows)}
     text = [one for one, _ in similar_items(ctx, item, _NEAR, all_scopes=all_scopes)]
+    filters = read_filters(ctx, ReadRequest(scope=item.scope, all_scopes=all_scopes), "related")
+    # Passages that the item cites or stands between, then statements that cite the same documents.
+    placed = items.get_many(ctx.db, citing.in_same_place(ctx.db, item))
+    scopes = {item.scope for item in placed} if filters.scopes is None else filters.scopes
+    said = filters.replace(injectable=True, origin="statements")
     for relation, found in (
         ("near_text", text),
-        ("near_place", _near_in_place(ctx, item, all_scopes=all_scopes)),
-        ("near_time", _near_in_time(ctx, item, all_scopes=all_scopes)),
+        ("near_place", [one for one in placed if one.injectable and not one.archived and one.scope in scopes]),
+        ("near_time", items.nearest_in_time(ctx.db, said, item.created_at, 4 * _NEAR)),
     ):
         new = [one for one in found if one.id not in seen][:_NEAR]
         shown = shown_items(ctx, new, "related")
@@ -96,10 +103,6 @@ def _called(item: MemoryItem) -> str:
     return item.title or one_line(item.content, _TITLE)
 
 
-def _request(item: MemoryItem, *, all_scopes: bool) -> ReadRequest:
-    return ReadRequest(scope=item.scope, all_scopes=all_scopes)
-
-
 def similar_items(ctx: Context, item: MemoryItem, limit: int, *, all_scopes: bool) -> list[tuple[MemoryItem, float]]:
     """The items that are most similar to one, with how similar they are; what policy holds back is not among them."""
     from memctl.ops.change.links import shown_items
@@ -107,7 +110,7 @@ def similar_items(ctx: Context, item: MemoryItem, limit: int, *, all_scopes: boo
     from memctl.store.items import items as stored
     from memctl.text.similarity import similarity
 
-    retriever = Retriever(ctx, _request(item, all_scopes=all_scopes), "similar", injectable=True)
+    retriever = Retriever(ctx, ReadRequest(scope=item.scope, all_scopes=all_scopes), "similar", injectable=True)
     asked = f"{item.title} {item.content}"[:_ASKED]
     found = retriever.find(asked, _COMPARED)
     known = stored.get_many(ctx.db, [one.id for one in found.candidates if one.id != item.id])
@@ -116,26 +119,6 @@ def similar_items(ctx: Context, item: MemoryItem, limit: int, *, all_scopes: boo
     if retriever.meaning is None:
         scored = sorted((pair for pair in scored if pair[1] >= _LEAST), key=lambda pair: (-pair[1], pair[0].id))
     return scored[:limit]
-
-
-def _near_in_time(ctx: Context, item: MemoryItem, *, all_scopes: bool) -> Sequence[MemoryItem]:
-    from memctl.reading.request import read_filters
-    from memctl.store.items import items as stored
-
-    filters = read_filters(ctx, _request(item, all_scopes=all_scopes), "related", injectable=True)
-    found = stored.nearest_in_time(ctx.db, filters.replace(origin="statements"), item.created_at, 4 * _NEAR)
-    return [one for one in found if one.id != item.id]
-
-
-def _near_in_place(ctx: Context, item: MemoryItem, *, all_scopes: bool) -> Sequence[MemoryItem]:
-    """Passages that the item cites or stands between, then statements that cite the same documents."""
-    from memctl import citing
-    from memctl.reading.request import read_filters
-    from memctl.store.items import items as stored
-
-    scopes = read_filters(ctx, _request(item, all_scopes=all_scopes), "related").scopes
-    found = stored.get_many(ctx.db, citing.in_same_place(ctx.db, item))
-    return [one for one in found if one.injectable and not one.archived and (scopes is None or one.scope in scopes)]
 
 
 # --- the graph --------------------------------------------------------------------------------------------------------
@@ -190,7 +173,6 @@ def graph(
     Markdown viewers.
     """
     from memctl.reading.graph import GraphBuilder
-    from memctl.reading.selection import named_item
 
     filters = read_filters(ctx, request, "graph", injectable=True)
     if around is None:

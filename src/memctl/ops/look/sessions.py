@@ -277,8 +277,8 @@ def session_store(
 # --- threads ----------------------------------------------------------------------------------------------------------
 
 
-#: Characters of a title that a person sees; how far a thread is indented at most.
-_TITLE, _DEEPEST = 60, 20
+#: How far a thread is indented at most.
+_DEEPEST = 20
 _DAY = 86_400
 
 
@@ -292,7 +292,7 @@ def named_session(ctx: Context, given: str, scope: str | None = None) -> "Sessio
     return found
 
 
-def report_sessions(ctx: Context, scopes: tuple[str, ...] | None, limit: int, days: int | None = None) -> PlainResult:
+def report_sessions(ctx: Context, scopes: tuple[str, ...] | None, limit: int, days: int | None) -> PlainResult:
     """Sessions, the one used last first; with `days` those that are idle for so long, longest first."""
     from memctl.store import sessions
     from memctl.text import times

@@ -1,12 +1,12 @@
 """memctl status, stats and digest: what the store is, and what it holds in numbers and titles."""
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 from memctl import errors, ids
 from memctl.annotations import TYPE_CHECKING, Annotated, Any
 from memctl.context import Context
-from memctl.operation import READ, Arg, Fields, PlainResult, Result, operation
+from memctl.operation import READ, Arg, Fields, PlainResult, operation
 from memctl.parameters import Passages, ReadIn, ReadRequest, Source, seen_through
 from memctl.store.filters import Filters
 from memctl.store.search.fts import DOUBTS
@@ -150,25 +150,6 @@ def _status_lines(counts: dict[str, Any], mounts: "list[Mount]", config: str | N
 # --- stats -----------------------------------------------------------------------------------------------------------
 
 
-class Stats(Result):
-    """The counts, under their documented keys."""
-
-    ctx: Context
-    counts: dict[str, Any]
-    documents: "Sequence[DocumentSum]"
-
-    def as_dict(self) -> dict[str, Any]:
-        """The counts, `status`, and the version of the block's format."""
-        from memctl.text.block.version1 import FORMAT_VERSION
-
-        return self.as_json() | {"format_version": FORMAT_VERSION}
-
-    def as_json(self) -> dict[str, Any]:
-        """The counts and `status`."""
-        documents = [one._asdict() for one in self.documents]
-        return self.counts | {"documents": documents, "db_path": self.ctx.db_path, "status": "ok"}
-
-
 @operation(
     access=READ,
     tool="memory_stats",
@@ -185,15 +166,17 @@ def stats(
     *,
     scope: Annotated[str | None, Arg("only the items of this scope", "--scope", mcp_help="")] = None,
     workspace: ReadIn = None,
-) -> Stats:
+) -> PlainResult:
     """Count what the store holds.
 
     Statements, which are what people and models said, are counted by tier, type and scope, archived ones apart;
     documents are summed up by folder. The lines about the tokenizer tell how the full-text index was built.
     """
+    from memctl.ops.look.items import document_lines
     from memctl.store import contents
     from memctl.store.documents import corpus
     from memctl.store.items import attributes, items
+    from memctl.text.block.version1 import FORMAT_VERSION
 
     seen = seen_through(ctx, workspace, Filters(None if scope is None else (scope,)))
     counts = contents.count_contents(ctx.db, seen.scopes, seen.corpus_id)
@@ -218,12 +201,13 @@ def stats(
         "statements": counts["total_items"] - passages, "passages": passages, "statements_by_tier": tiers,
         "statements_by_type": types,
     }  # fmt: skip
-    return Stats(ctx=ctx, counts=counts, documents=documents)
+    lines = list(_stats_lines(counts, list(document_lines(ctx, documents))))
+    counts |= {"documents": [one._asdict() for one in documents], "db_path": ctx.db_path, "status": "ok"}
+    return PlainResult(counts | {"format_version": FORMAT_VERSION}, lines, printed=counts)
 
 
-def stats_text(result: Stats) -> Iterator[str]:
+def _stats_lines(n: dict[str, Any], documents: list[str]) -> Iterator[str]:
     """The counts, one a line."""
-    n = result.counts
     yield "Memory Store Statistics"
     yield "=" * 40
     yield f"  Total items (active): {n['total_items']}"
@@ -237,11 +221,9 @@ def stats_text(result: Stats) -> Iterator[str]:
     which = "Statements by" if n["passages"] else "By"
     yield from _count_lines(f"{which} tier", {t.upper(): count for t, count in n["statements_by_tier"].items()}, 4)
     yield from _count_lines(f"{which} type", n["statements_by_type"], 12)
-    if result.documents:
-        from memctl.ops.look.items import document_lines
-
+    if documents:
         yield "  Documents:"
-        yield from (f"    {line}" for line in document_lines(result.ctx, result.documents))
+        yield from (f"    {line}" for line in documents)
     if n["corpora"]:
         yield from _count_lines("Corpora (documents)", {c["corpus_id"]: c["doc_count"] for c in n["corpora"]}, 12)
     if len(n.get("by_scope", ())) > 1:

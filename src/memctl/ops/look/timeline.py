@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import date, timedelta
 
-from memctl.annotations import TYPE_CHECKING, Annotated, Any, Literal
+from memctl.annotations import TYPE_CHECKING, Annotated, Literal
 from memctl.context import Context
 from memctl.operation import READ, Arg, Fields, PlainResult, operation
 from memctl.parameters import Passages, ReadRequest, Source
@@ -75,18 +75,15 @@ def timeline(
     data = {
         "status": "ok", "by": period, "start": min(days, default=None), "end": max(days, default=None), "total": total,
         "truncated": total > len(found), "groups": [{"when": when, "count": count} for when, count in groups.items()],
-        "items": [_row(item) for item in found],
+        "items": [
+            {"id": item.id, "title": item.title, "type": item.type, "tier": item.tier, "scope": item.scope,
+             "created_at": item.created_at, "source_id": item.provenance.source_id}
+            for item in found
+        ],
     }  # fmt: skip
     if len(groups) > _SHOWN:
         ctx.note(f"[timeline] the last {_SHOWN} of {len(groups)} periods; --by month or year shows all")
     return PlainResult(data, list(_lines(groups, found)))
-
-
-def _row(item: "MemoryItem") -> dict[str, Any]:
-    return {
-        "id": item.id, "title": item.title, "type": item.type, "tier": item.tier, "scope": item.scope,
-        "created_at": item.created_at, "source_id": item.provenance.source_id,
-    }  # fmt: skip
 
 
 def _lines(groups: Mapping[str, int], found: "Iterable[MemoryItem]") -> Iterator[str]:

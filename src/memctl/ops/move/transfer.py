@@ -10,7 +10,7 @@ from memctl.annotations import TYPE_CHECKING, Annotated, Any
 from memctl.context import Context
 from memctl.names import ExportFormat, ImportFormat, ItemType, RedactionView, Tier
 from memctl.operation import CREATE, READ, REQUIRED, Arg, Fields, PlainResult, Result, operation
-from memctl.parameters import Acting, ReadIn, seen_through
+from memctl.parameters import Acting, ReadIn, first_moment, seen_through
 
 if TYPE_CHECKING:
     from typing import BinaryIO
@@ -48,7 +48,7 @@ class Exported(Result):
         count, batch_size = 0, 1 if self._ctx.db.trusted else MAX_EXPORTED
         while batch := list(islice(self._lines, batch_size)):
             # Those of a store of somebody else are given as today's rules leave them.
-            for line in batch if self._ctx.db.trusted else self._free(batch):
+            for line in batch if self._ctx.db.trusted else self.for_models(batch):
                 count += "record" not in line
                 if count % MAX_EXPORTED == 0 and "stdout" not in self._ctx.tty:
                     self._ctx.progress(f"[export] {count} items")
@@ -61,7 +61,9 @@ class Exported(Result):
         from json import dumps
 
         found = list(islice(self.lines(), MAX_EXPORTED + 1))
-        free = {line["id"]: line for line in self._free([one for one in found[:MAX_EXPORTED] if one["injectable"]])}
+        free = {
+            line["id"]: line for line in self.for_models([one for one in found[:MAX_EXPORTED] if one["injectable"]])
+        }
         given: list[dict[str, Any]] = []
         too_large: list[str] = []
         room, taken = ANSWER_CHARS, 0
@@ -86,11 +88,7 @@ class Exported(Result):
             **({"too_large": too_large} if too_large else {}),
         }
 
-    def for_models(self, wanted: "Callable[[dict[str, Any]], bool]") -> list[dict[str, Any]]:
-        """The lines that are wanted, as a model may see them."""
-        return self._free([line for line in self._lines if wanted(line)])
-
-    def _free(self, lines: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    def for_models(self, lines: list[dict[str, Any]]) -> list[dict[str, Any]]:
         """The lines as a model may see them: what today's rules have not seen is judged by them."""
         from memctl.reading import delivery
         from memctl.types import MemoryItem
@@ -188,7 +186,7 @@ def export(
     filters = Filters(scopes=scopes, tier=tier, type=type, archived=include_archived or complete)
     filters = seen_through(ctx, workspace, filters)
     view = None if redact in ("full", "S3") else Redaction(redact, ctx.policy)
-    lines = export_lines(ctx.db, filters, view, _first_moment(since), complete=complete)
+    lines = export_lines(ctx.db, filters, view, first_moment(since), complete=complete)
     answer = Exported(_ctx=ctx, _lines=islice(lines, offset, None), _offset=offset)
     if format == "rules":
         return _write_rules(ctx, answer)
@@ -252,7 +250,7 @@ def _write_notes(ctx: Context, answer: Exported, folder: str, view: "Redaction |
 def _write_rules(ctx: Context, answer: Exported) -> PlainResult:
     from memctl.lifecycle.markdown import binds, rules_file
 
-    found = answer.for_models(binds)
+    found = answer.for_models([line for line in answer._lines if binds(line)])
     lines, count = list(rules_file(found)), len(found)
     ctx.note(
         f"[export] {count} rule(s)"
@@ -260,18 +258,6 @@ def _write_rules(ctx: Context, answer: Exported) -> PlainResult:
         else "[export] Nothing binds here: no constraint, decision or pattern that is to stay."
     )
     return PlainResult({"status": "ok", "count": count, "rules": "\n".join(lines)}, lines)
-
-
-def _first_moment(since: str | None) -> str:
-    if since is None:
-        return ""
-    from memctl import ids
-    from memctl.text import times
-
-    try:
-        return times.span(since, ids.now_seconds())[0]
-    except ValueError:
-        raise errors.TimeInvalid(option="--since", value=" ".join(since.split())[:40]) from None
 
 
 def export_text(result: Exported | PlainResult) -> Iterator[str]:

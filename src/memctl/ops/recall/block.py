@@ -260,8 +260,8 @@ def context(
             ctx.db, filters.replace(origin="statements", since=made[0], until=made[-1], tags=())
         )
     period, groups = group_days(days)
-    conflicts = _conflicts(ctx, found.block.ids, filters) if given else []
-    lines = _lines(found.text, conflicts, groups, summary(days), budget) if found.text else []
+    conflicts = _open_conflicts(ctx, found.block.ids, filters) if given else []
+    lines = _context_lines(found.text, conflicts, groups, summary(days), budget) if found.text else []
     text = "\n".join(lines)
     data: dict[str, Any] = {
         "status": "ok", "query": query, "inject_text": text, "memories": found.catalog(),
@@ -296,7 +296,7 @@ def build_context(
     return done
 
 
-def _conflicts(ctx: Context, item_ids: "tuple[str, ...]", filters: Any) -> list[dict[str, Any]]:
+def _open_conflicts(ctx: Context, item_ids: "tuple[str, ...]", filters: Any) -> list[dict[str, Any]]:
     """The open conflicts between items of the block."""
     from memctl.ops.look.conflicts import conflict_rows
     from memctl.store import conflicts
@@ -307,7 +307,9 @@ def _conflicts(ctx: Context, item_ids: "tuple[str, ...]", filters: Any) -> list[
     )
 
 
-def _lines(block: str, conflicts: list[dict[str, Any]], groups: dict[str, int], said: str, budget: int) -> list[str]:
+def _context_lines(
+    block: str, conflicts: list[dict[str, Any]], groups: dict[str, int], said: str, budget: int
+) -> list[str]:
     """The block, and of what follows as much as the budget has room for."""
     disputed = [
         f"{row['id']} ({row['why']}): " + " | ".join(one_line(row[side]["content"], _SIDE) for side in ("b", "a"))

@@ -2,20 +2,32 @@
 
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from functools import partial
 
 from memctl import errors, state
-from memctl.annotations import Annotated, Any
+from memctl.annotations import TYPE_CHECKING, Annotated, Any
 from memctl.answering.answer import Model, ModelOptions
-from memctl.answering.chat import ChatOptions, ChatRecorder, ChatTurn, Conversation, find_session
+from memctl.answering.chat import (
+    ChatCommand,
+    ChatOptions,
+    ChatRecorder,
+    ChatTurn,
+    Conversation,
+    find_session,
+    parse_line,
+)
 from memctl.context import Context
-from memctl.folders.mounted import SyncMode, Visit, VisitOptions, bring_in, canonical_folder, mount_at
+from memctl.folders.mounted import Visit, VisitOptions, bring_in, canonical_folder, mount_at
 from memctl.ingest.statements import check_session_id
-from memctl.llm import terminal
 from memctl.names import DEFAULT_SCOPE
 from memctl.operation import CREATE, READ, Arg, Fields, Result, operation
 from memctl.parameters import Budget, ByMeaning
+from memctl.text.clean import clean
+
+if TYPE_CHECKING:
+    from typing import BinaryIO
 
 #: The file of what was typed, in the state folder.
 HISTORY = "chat_history"
@@ -48,9 +60,9 @@ class Chat(Result):
         self.ctx.begin_run("chat")
         try:
             for line in _questions(self.ctx):
-                said = terminal.parse_line(line)
+                said = parse_line(line)
                 try:
-                    if isinstance(said, terminal.ChatCommand):
+                    if isinstance(said, ChatCommand):
                         if not self.conversation.obey(said):
                             return
                         continue
@@ -148,7 +160,11 @@ def chat(
         _ingest(ctx, source, scope)
     if folder is None and visiting.when != "auto":
         ctx.warn("[chat] --sync and --no-sync are for --folder: not used")
-    visit = None if folder is None else _visit(ctx, folder, visiting.when)
+    visit = None
+    if folder is not None:
+        path = canonical_folder(ctx, folder, "chat")
+        visit = Visit(path, mount_at(ctx, path))
+        bring_in(ctx, visit, visiting.when, "persist", {})
     if how.store:
         ctx.allow(CREATE)
     _ = ctx.db  # a store that is missing is an error now, not after the first question
@@ -166,13 +182,6 @@ def _ingest(ctx: Context, sources: list[str], scope: str) -> None:
         raise errors.UsageError("--source -: standard input is where the questions come from", command="chat")
     ctx.allow(CREATE)
     ingest_sources(ctx, "chat", sources, Options(ctx.config.ingest.chunk_tokens, (), scope, limits=limits(ctx)))
-
-
-def _visit(ctx: Context, folder: str, when: SyncMode) -> Visit:
-    path = canonical_folder(ctx, folder, "chat")
-    visit = Visit(path, mount_at(ctx, path))
-    bring_in(ctx, visit, when, "persist", {})
-    return visit
 
 
 def _greet(conversation: Conversation, resumed: int) -> None:
@@ -194,18 +203,18 @@ def _greet(conversation: Conversation, resumed: int) -> None:
 
 def _questions(ctx: Context) -> Iterator[str]:
     if "stdin" not in ctx.tty or ctx.stdin is None:
-        yield from terminal.piped_questions(ctx.stdin)
+        yield from piped_questions(ctx.stdin)
         return
     if not _is_our_terminal(ctx):
-        yield from terminal.typed_questions(partial(terminal.unedited_line, ctx.stdin))
+        yield from typed_questions(partial(unedited_line, ctx.stdin))
         return
     older = os.path.join(ctx.env("XDG_DATA_HOME") or os.path.expanduser("~/.local/share"), "memctl", HISTORY)
-    history = terminal.ChatHistory(
+    history = ChatHistory(
         os.path.join(state.folder(), HISTORY), ctx.config.chat.history_max,
         safe=lambda line: ctx.policy.redact(line) == line, older=older,
     )  # fmt: skip
-    with terminal.edited_lines(history) as read:
-        yield from terminal.typed_questions(read, cancelled=lambda: ctx.warn(""))
+    with edited_lines(history) as read:
+        yield from typed_questions(read, cancelled=lambda: ctx.warn(""))
         ctx.warn("")  # the shell's prompt begins a line of its own
 
 
@@ -233,3 +242,158 @@ def text(result: Chat) -> Iterator[str]:
             if not result.interactive:
                 raise
             emit("\n")
+
+
+# --- the terminal -----------------------------------------------------------------------------------------------------
+#
+# Questions are typed on a terminal, or come one a line from a pipe. On a terminal Enter sends what was typed, and a
+# line that ends with a backslash goes on; Ctrl-C drops what was typed, Ctrl-D sends it too, or ends the chat when
+# nothing is typed. Lines are edited with readline where Python has it; what was typed is remembered in a file.
+
+PROMPT, MORE = "> ", ". "
+
+
+# --- questions ----------------------------------------------------------------------------------------------------
+
+
+def piped_questions(stream: "BinaryIO | None") -> Iterator[str]:
+    """One question a line; blank lines are none."""
+    for number, line in enumerate(stream or ()):
+        text = clean(line.decode("utf-8-sig" if number == 0 else "utf-8", "replace")).strip()
+        if text:
+            yield text
+
+
+def typed_questions(read: Callable[[str], str], cancelled: Callable[[], None] = lambda: None) -> Iterator[str]:
+    """A question a line; a line that ends with a backslash goes on with the next, and what is pasted comes as a whole.
+
+    read       takes a prompt and gives one line without its end; raises EOFError and KeyboardInterrupt
+    cancelled  is called after Ctrl-C
+    """
+    while True:
+        lines: list[str] = []
+        ended = False
+        while True:
+            try:
+                typed = read(MORE if lines else PROMPT)
+            except EOFError:
+                ended = True
+                break
+            except KeyboardInterrupt:
+                cancelled()
+                lines.clear()
+                continue
+            pasted = typed.splitlines() or [""]
+            lines += pasted
+            if not lines[-1].endswith("\\"):
+                break
+            lines[-1] = lines[-1][:-1]
+        question = clean("\n".join(lines)).strip()
+        if question:
+            yield question
+        elif ended:
+            return
+
+
+def unedited_line(stream: "BinaryIO", _prompt: str) -> str:
+    """The next line as the stream gives it; the prompt is not shown. Raises EOFError."""
+    line = stream.readline()
+    if not line:
+        raise EOFError
+    return line.decode("utf-8", "replace").rstrip("\r\n")
+
+
+# --- a terminal ---------------------------------------------------------------------------------------------------
+
+
+@contextmanager
+def edited_lines(history: "ChatHistory") -> Iterator[Callable[[str], str]]:
+    """A reader of lines from the process's own terminal, with line editing; prompts go to stderr.
+
+    Nothing of it reaches stdout, even when that is a file: readline writes what it draws to descriptor 1, so this one
+    leads to stderr while a line is typed.
+    """
+    sys.stdin.reconfigure(errors="replace")  # type: ignore[union-attr]
+    lines = history.lines()
+    try:
+        import readline
+    except ImportError:
+        readline = None  # type: ignore[assignment]
+    else:
+        readline.set_auto_history(False)
+        readline.clear_history()
+        for line in lines:
+            readline.add_history(line)
+    latest = ""
+
+    def read(prompt: str) -> str:
+        nonlocal latest
+        if sys.stdout is not None:
+            sys.stdout.flush()
+        saved = os.dup(1)
+        try:
+            os.dup2(2, 1)
+            line = input(prompt)
+        finally:
+            os.dup2(saved, 1)
+            os.close(saved)
+        if line.strip() and line != latest:
+            latest = line
+            history.add(line)
+            if readline is not None:
+                readline.add_history(line)
+        return line
+
+    try:
+        yield read
+    finally:
+        if readline is not None:
+            readline.clear_history()
+
+
+class ChatHistory:
+    """What was typed before: a line each in a file that only its owner may read.
+
+    path   the file, "" for none
+    most   lines that are kept
+    safe   whether a line may be remembered (a secret may not)
+    older  where older memctl kept its lines: taken over when there is no file at `path`
+    """
+
+    def __init__(self, path: str, most: int, safe: Callable[[str], bool], older: str = "") -> None:
+        self._path, self._most, self._safe, self._older = path, most, safe, older
+
+    def lines(self) -> list[str]:
+        """The lines remembered, oldest first. A file that grew to twice its limit is cut."""
+        lines = _read_lines(self._path)
+        before = [] if lines is not None else list(filter(self._safe, _read_lines(self._older) or ()))
+        kept = (lines or before)[-self._most :]
+        if before or len(lines or ()) > 2 * self._most:
+            with suppress(OSError):
+                part = f"{self._path}.{os.getpid()}.part"
+                _write_private(part, os.O_TRUNC, "".join(line + "\n" for line in kept))
+                os.replace(part, self._path)
+        return kept
+
+    def add(self, line: str) -> None:
+        """Remember a line; a file that cannot be written to is no error."""
+        if self._path and self._safe(line):
+            with suppress(OSError):
+                _write_private(self._path, os.O_APPEND, " ".join(line.split()) + "\n")
+
+
+def _write_private(path: str, flag: int, text: str) -> None:
+    os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
+    number = os.open(path, os.O_WRONLY | os.O_CREAT | flag, 0o600)
+    with open(number, "w", encoding="utf-8", errors="replace") as file:
+        os.fchmod(number, 0o600)
+        file.write(text)
+
+
+def _read_lines(path: str) -> list[str] | None:
+    """The lines of a file; None when it cannot be read."""
+    try:
+        with open(path, encoding="utf-8", errors="replace") as file:
+            return [line.rstrip("\n") for line in file]
+    except (OSError, ValueError):
+        return None

@@ -1,5 +1,6 @@
 """memctl init."""
 
+import json
 import os
 
 from memctl import errors, registry
@@ -53,6 +54,7 @@ def init(
     exists = os.path.lexists(db)
     named = None if ctx.config_flag is None else ctx.absolute(ctx.config_flag)
     store = _store_settings(named or config, named=bool(named)) if named or os.path.exists(config) else {}
+    from memctl.config import MemoryConfig
     from memctl.context import store_trust
     from memctl.store import connect, schema
 
@@ -69,7 +71,9 @@ def init(
     else:
         connect.open_write(db, create=True, tokenizer=tokenizer, wal=store.get("wal_mode", True), found=found).close()
     ignore = _write_new(os.path.join(folder, ".gitignore"), "*.db\n*.db-wal\n*.db-shm\n")
-    _write_new(config, _config_text(tokenizer))
+    usual = MemoryConfig()
+    text = {"store": {"fts_tokenizer": tokenizer}, "inspect": usual.inspect.to_dict(), "chat": usual.chat.to_dict()}
+    _write_new(config, json.dumps(text, indent=2, ensure_ascii=False) + "\n")
     _tell(ctx, folder, db, config, ignore if not exists else "", moved)
     if not exists and path is None:
         from memctl.handover import offer_past
@@ -147,16 +151,6 @@ def _move_aside(db: str) -> str:
     except OSError as exc:
         raise errors.StoreReadOnly(path=db, reason=exc.strerror) from exc
     return target
-
-
-def _config_text(tokenizer: str) -> str:
-    import json
-
-    from memctl.config import MemoryConfig
-
-    config = MemoryConfig()
-    data = {"store": {"fts_tokenizer": tokenizer}, "inspect": config.inspect.to_dict(), "chat": config.chat.to_dict()}
-    return json.dumps(data, indent=2, ensure_ascii=False) + "\n"
 
 
 def _write_new(path: str, text: str) -> str:

@@ -96,7 +96,7 @@ def capture(
     db = ctx.scratch().db if acting.dry_run and not os.path.exists(ctx.db_path) else ctx.db
     scopes = SessionScopes(ctx, scope)
     taker = Capture(db, ctx.policy, scopes.of, dry=acting.dry_run, learn=partial(learn, db, ctx.policy))
-    moment = first_moment("--since", since)
+    moment = first_moment(since)
     if piped:
         _take_pipe(ctx, taker, form, session, moment)
         return _told(ctx, taker, scopes, acting.dry_run, {})

@@ -1,6 +1,5 @@
 """Rows of memory_mounts: the folders that feed the store."""
 
-import json
 import os
 from collections.abc import Sequence
 
@@ -10,6 +9,7 @@ from memctl.paths import real_path
 from memctl.store.database import Database
 from memctl.store.items import events
 from memctl.store.items.items import load_strings
+from memctl.text import jsons
 
 #: Where schema_meta says how a mount's documents are cut: this and the mount's id.
 _CHUNK_TOKENS = "chunk_tokens "
@@ -35,7 +35,7 @@ def put(
     with db.atomic():
         known: str | None = db.value("SELECT mount_id FROM memory_mounts WHERE path = ?", (path,))
         mount_id = known or ids.new_id("MNT")
-        patterns = None if ignore is None else json.dumps(list(ignore), ensure_ascii=False)
+        patterns = None if ignore is None else jsons.encode(list(ignore))
         db.run(
             "INSERT INTO memory_mounts(mount_id, path, name, ignore_json, lang_hint, created_at) "
             "VALUES (?, ?, ?, coalesce(?, '[]'), ?, ?) ON CONFLICT(mount_id) DO UPDATE SET "

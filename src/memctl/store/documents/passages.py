@@ -1,13 +1,13 @@
 """Passages of documents: where in its source each stands, and how many new ones are stored at once."""
 
-import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
 from memctl import ids
 from memctl.annotations import Any, NamedTuple
 from memctl.store.database import Database
-from memctl.store.items.items import COLUMNS, UNCHANGED, dump_json
+from memctl.store.items.items import COLUMNS, UNCHANGED
+from memctl.text import jsons
 from memctl.text.source_trust import STRANGER
 
 
@@ -80,12 +80,12 @@ class PassageRows:
     def __init__(
         self, path: str, sha256: str, *, tags: Sequence[str], scope: str, corpus_id: str | None, now: str
     ) -> None:
-        name = dump_json(path)
+        name = jsons.encode(path)
         chunk = name[:-1]  # the position and the quote come behind it
         head = f'{{"source_kind": "doc", "source_id": {name}, "chunk_ids": [{chunk}:'
         self._source = (head, f'"], "content_hashes": ["sha256:{sha256}"], "created_at": "{now}"}}')
         self.tags = list(tags)
-        self._tags, self._scope, self._corpus, self._now = dump_json(self.tags), scope, corpus_id or "", now
+        self._tags, self._scope, self._corpus, self._now = jsons.encode(self.tags), scope, corpus_id or "", now
 
     def row(
         self,
@@ -101,8 +101,8 @@ class PassageRows:
         """The row of a passage, in the order of `items.COLUMNS`; `tags` where it has others than the file."""
         head, tail = self._source
         return (
-            item_id, "stm", "note", title, content, self._tags if tags is None else dump_json(list(tags)), "[]", "[]",
-            f"{head}{position}{tail}", 0.5, "unverified", self._scope, None, 0, None, self._now, self._now, None,
+            item_id, "stm", "note", title, content, self._tags if tags is None else jsons.encode(list(tags)), "[]",
+            "[]", f"{head}{position}{tail}", 0.5, "unverified", self._scope, None, 0, None, self._now, self._now, None,
             None, 0, content_hash, self._corpus, int(injectable),
         )  # fmt: skip
 
@@ -151,7 +151,7 @@ def bulk_insert(
 
     Each has its event, and a revision that says "as the row still is".
     """
-    details = json.dumps({"reason": reason, "rules": db.rules} if db.rules else {"reason": reason})
+    details = jsons.encode({"reason": reason, "rules": db.rules} if db.rules else {"reason": reason}, ascii_only=True)
     new = (ids.new_ids(prefix, len(row_values)) for prefix in ("REV", "EVT"))
     columns = dict(
         zip(_STAGED_COLUMNS, (*zip(*row_values, strict=True), *zip(*places, strict=True), *new), strict=True)

@@ -5,7 +5,6 @@ the whole store, and when. Reading asks both, and judges again only what today's
 program wrote, or a program past the gate of policy, no rules have seen.
 """
 
-import json
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import lru_cache
@@ -14,6 +13,7 @@ from memctl import ids
 from memctl.annotations import TYPE_CHECKING, Any
 from memctl.store.database import Database
 from memctl.store.items import items
+from memctl.text import jsons
 from memctl.types import MemoryEvent, MemoryItem
 
 if TYPE_CHECKING:
@@ -28,16 +28,17 @@ def log(
     content_hash: str = "",
 ) -> None:
     """Append one event."""
+    said = jsons.encode(details or {}, ascii_only=True)
     db.run(
         "INSERT INTO memory_events(id, action, item_id, details_json, content_hash, timestamp) "
         "VALUES (?, ?, ?, ?, ?, ?)",
-        (ids.new_id("EVT"), action, item_id, json.dumps(details or {}), content_hash, ids.timestamp()),
+        (ids.new_id("EVT"), action, item_id, said, content_hash, ids.timestamp()),
     )
 
 
 def log_each(db: Database, action: str, item_ids: Sequence[str], reason: str = "") -> None:
     """Append one event for each item, with the reason where there is one."""
-    now, details = ids.timestamp(), json.dumps({"reason": reason} if reason else {})
+    now, details = ids.timestamp(), jsons.encode({"reason": reason} if reason else {}, ascii_only=True)
     new = zip(ids.new_ids("EVT", len(item_ids)), item_ids, strict=True)
     db.run_many(
         "INSERT INTO memory_events(id, action, item_id, details_json, content_hash, timestamp) "
@@ -72,7 +73,8 @@ def events_of_run(db: Database, run: str, actions: Sequence[str]) -> list[Memory
     """The events of these actions whose details name a run, oldest first."""
     some = ", ".join("?" * len(actions))
     named = f"action IN ({some}) AND instr(details_json, ?) ORDER BY rowid"
-    return [one for one in _read_events(db, named, [*actions, json.dumps(run)]) if one.details.get("run") == run]
+    found = _read_events(db, named, [*actions, jsons.encode(run, ascii_only=True)])
+    return [one for one in found if one.details.get("run") == run]
 
 
 def _read_events(db: Database, where: str, values: list[object]) -> list[MemoryEvent]:
@@ -138,7 +140,7 @@ def judged_write(db: Database, switches: str | None) -> Iterator[None]:
 
 def record_scan(db: Database, switches: str, moment: str) -> None:
     """Record that the rules in force have seen every item as it was at this moment."""
-    db.set_meta(SCAN_KEY, json.dumps({"rules": name_rules(switches), "at": moment}))
+    db.set_meta(SCAN_KEY, jsons.encode({"rules": name_rules(switches), "at": moment}, ascii_only=True))
 
 
 @lru_cache(maxsize=256)

@@ -5,7 +5,6 @@ that, because a second copy of every document would cost more than the index. Ro
 values: reading them never fails.
 """
 
-import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 
@@ -15,6 +14,7 @@ from memctl.names import VALIDATIONS
 from memctl.store.connect import check_triggers
 from memctl.store.database import BATCH, MAX_VALUES, Database
 from memctl.store.filters import HASH_KEY, Filters
+from memctl.text import jsons
 from memctl.types import MemoryItem, MemoryProvenance
 
 COLUMNS = (
@@ -111,7 +111,7 @@ def from_item(item: MemoryItem) -> tuple[Any, ...]:
     return (
         item.id, item.tier, item.type, item.title, item.content, _dump_strings(tuple(item.tags)),
         _dump_strings(tuple(item.entities)),
-        dump_json(item.links), dump_json(source), item.confidence, item.validation, item.scope,
+        jsons.encode(item.links), jsons.encode(source), item.confidence, item.validation, item.scope,
         item.expires_at, item.usage_count, item.last_used_at, item.created_at, item.updated_at, item.rule_id,
         item.superseded_by, int(item.archived), ids.content_hash(item.content), item.corpus_id, int(item.injectable),
     )  # fmt: skip
@@ -130,7 +130,11 @@ def load_json(text: object) -> Any:
     if text == "[]":  # most are
         return []
     try:
-        return _decode(text) if isinstance(text, str) else json.loads(text)
+        if isinstance(text, bytes):
+            import json
+
+            return json.loads(text)
+        return jsons.decode(text)
     except (ValueError, RecursionError):  # the latter: lists in lists in lists, which nobody stores
         return None
 
@@ -141,14 +145,8 @@ def load_object(text: object) -> dict[str, Any]:
     return value if isinstance(value, dict) else {}
 
 
-#: `json.loads` without its questions about bytes and byte order marks.
-_decode = json.JSONDecoder().decode
-#: Unescaped, so that the full-text index sees é and not \\u00e9; one encoder, because json.dumps makes one a call.
-dump_json = json.JSONEncoder(ensure_ascii=False).encode
-
-
 #: A tuple of strings as JSON; the passages of a document share their tags.
-_dump_strings = lru_cache(maxsize=256)(dump_json)
+_dump_strings = lru_cache(maxsize=256)(jsons.encode)
 
 
 def _text(value: object, missing: str | None = "") -> Any:
@@ -333,7 +331,7 @@ def write_many(
     withheld: item id -> why it is not injectable ("raw" or "policy").
     compact: let the revision say "as the row still is" instead of copying the item.
     """
-    snapshots = [UNCHANGED if compact else dump_json(item.to_dict()) for item in items]
+    snapshots = [UNCHANGED if compact else jsons.encode(item.to_dict()) for item in items]
     with db.atomic():
         write_rows(db, [from_item(item) for item in items], reason, snapshots)
         if withheld:
@@ -363,7 +361,7 @@ def write_rows(
 def record_writes(db: Database, written: Sequence[tuple[str, str, str, str]], reason: str) -> None:
     """Add a revision and an event for each write: an item's id, snapshot, time of change and content hash."""
     now = ids.timestamp()
-    details = json.dumps({"reason": reason, "rules": db.rules} if db.rules else {"reason": reason})
+    details = jsons.encode({"reason": reason, "rules": db.rules} if db.rules else {"reason": reason}, ascii_only=True)
     new = (ids.new_ids(prefix, len(written)) for prefix in ("REV", "EVT"))
     both = list(zip(written, *new, strict=True))
     db.run_many(_REVISION, [(rev, item, item, state, changed, reason) for (item, state, changed, _), rev, _ in both])
@@ -414,7 +412,7 @@ def set_withheld(db: Database, withheld: Mapping[str, tuple[str, Sequence[str]]]
             "ON CONFLICT(item_id) DO UPDATE SET reason = excluded.reason, details = excluded.details, "
             "withheld_at = excluded.withheld_at WHERE memory_withheld.reason = 'raw'",
             [
-                (item_id, reason, json.dumps(list(rules)) if rules else "[]", now)
+                (item_id, reason, jsons.encode(list(rules), ascii_only=True) if rules else "[]", now)
                 for item_id, (reason, rules) in withheld.items()
                 if reason or not anew
             ],
@@ -474,6 +472,8 @@ def count_uses(db: Database) -> bool:
 
 #: Of each way of use an item keeps this many events, the newest; its row counts all. Else reading would fill the disk.
 USES_KEPT = 20
+#: Counted in the index alone; most items have few events, and sorting them takes longer.
+_WITH_MANY_EVENTS = "SELECT item_id FROM main.memory_events WHERE item_id IN (?*) GROUP BY item_id HAVING count(*) > {}"
 _DROP_OLD_USES = """DELETE FROM main.memory_events WHERE rowid IN (
     SELECT rowid FROM main.memory_events WHERE item_id = ? AND +action = ?
     ORDER BY timestamp DESC, rowid DESC LIMIT -1 OFFSET ?)"""
@@ -495,7 +495,9 @@ def _add_uses(db: Database, uses: Sequence[Use]) -> None:
         )
         events = ids.new_ids("EVT", len(said))
         db.run_many(_EVENT, [(event, *use) for event, use in zip(events, said, strict=True)])
-        db.run_many(_DROP_OLD_USES, [(item_id, action, USES_KEPT) for action, item_id, *_ in dict.fromkeys(said)])
+        crowded = {item_id for (item_id,) in db.rows(_WITH_MANY_EVENTS.format(USES_KEPT), keys=much)}
+        old = [(item_id, action, USES_KEPT) for action, item_id, *_ in dict.fromkeys(said) if item_id in crowded]
+        db.run_many(_DROP_OLD_USES, old)
     db.bookkeeping += db.conn.total_changes - before
     db.forget("usage")
 
@@ -524,7 +526,7 @@ def shorten_ids(db: Database, item_ids: Iterable[str]) -> dict[str, str]:
             "SELECT s.value FROM json_each(?) AS s JOIN memory_items AS i "
             "ON i.id >= s.value AND i.id < s.value || 'g' GROUP BY s.value HAVING count(*) > 1"
         )
-        shared = {row[0] for row in db.rows(sql, [json.dumps(sorted(set(short.values())))])}
+        shared = {row[0] for row in db.rows(sql, [jsons.encode(sorted(set(short.values())), ascii_only=True)])}
         if length == _ID_DIGITS[-1]:
             shared = set()
         out.update((item_id, start.removeprefix(_ID_PREFIX)) for item_id, start in short.items() if start not in shared)

@@ -13,7 +13,7 @@ from operator import attrgetter
 
 from memctl import errors
 from memctl.store.database import FTS, MAX_CACHED, Database, index_state
-from memctl.store.filters import Filters, Passing
+from memctl.store.filters import MAY_FAIL, Filters, Passing
 from memctl.text.query import stem
 
 _MATCHING = f"SELECT rowid FROM {FTS} WHERE {FTS} MATCH ?"
@@ -290,9 +290,13 @@ def _read_doubtful(db: Database, filters: Filters, size: int) -> None:
         return
     known.is_read = True
     if 2 * count_in_scopes(db, filters, size) > size:
-        inside = filters if filters.scopes and has_other_scopes(db, filters.scopes) else filters.replace(scopes=None)
-        condition, values = inside.where("i")
-        sql = f"SELECT i.rowid FROM memory_items AS i WHERE ({condition} AND i.expires_at IS NULL) IS NOT 1 LIMIT ?"
+        # Of all scopes, the index of the few that may fail is read; what is in another scope fails, too.
+        elsewhere = filters.scopes is not None and has_other_scopes(db, filters.scopes)
+        condition, values = (filters if elsewhere else filters.replace(scopes=None)).where("i")
+        sql = (
+            f"SELECT i.rowid FROM memory_items AS i WHERE {'1' if elsewhere else MAY_FAIL} "
+            f"AND ({condition} AND i.expires_at IS NULL) IS NOT 1 LIMIT ?"
+        )
         found = {row for (row,) in db.rows(sql, [*values, size // 2 + 1])}
         known = _known(db, filters, len(found))
         known.doubtful = found if 2 * len(found) < size else None

@@ -10,7 +10,7 @@ version 1. docs/formats.md has the grammar of both versions.
 from collections.abc import Mapping, Sequence
 
 from memctl.annotations import TYPE_CHECKING, Any, NamedTuple
-from memctl.text import source_trust
+from memctl.text import jsons, source_trust
 from memctl.text.block.excerpt import CUT, Excerpt, Weighed, cost, excerpt, opened
 from memctl.text.block.markers import COMPACT, FOOTER, HEADER
 from memctl.text.clean import one_line, union
@@ -540,9 +540,7 @@ def compact_line(p: BlockEntry, day: str = "") -> str:
     if p.path:
         path = p.path
         if not _MARKS.isdisjoint(path):  # in JSON's quotes where it could be taken for one of the line's own
-            import json
-
-            path = json.dumps(path, ensure_ascii=False)
+            path = jsons.encode(path)
         said = f"{path}:{place_within(p)}" + (f" > {p.heading}" if p.heading else "")
     else:
         date = "" if p.date == day and not p.heading and not facts else p.date
