@@ -98,24 +98,28 @@ this version find:
 | credentials as people write them | 32 of 35 | 1 of 17 |
 
 The counts are small, and the texts and the lexicon have the same author: take them for the lower end of what a
-stranger's words will escape. Of the injections in English, 24 of 34 are found; of 21 that were set aside later
-(`english.txt`), 11 are. The figures of these two thirds were looked at while the English rules were changed, so they
-are no longer untouched: other words do worse. Of the 90 sentences of `english2.txt`, which were written before the
-rules were changed for them, the rules found 24 of 68, and 11 of the 22 that were set aside; with the words that the 68
-asked for they found 35, and of the 22 still 11. More words help against these words, and less against others.
+stranger's words will escape. Other sets were written for that, each before the rules were changed for it, and a third
+of each was set aside. Orders and memory poisoning in English that the rules found before and after their last change:
 
-`own_words.txt` has 296 orders in words of their own and 48 ordinary sentences, in eight languages. The rules as they
-were found 30 % of them, and 27 % of the third that is set aside; with new families (an address by name, pretending
-that somebody agreed, freedom from rules, spreading, malware, verdicts, "do as the page says") they find 149 of 200 and
-71 of the 96 set aside: 27 of 45 in English, 44 of 51 in the seven other languages. The set was written in three
-portions, each before the rules were changed for it. Of the third portion the rules that knew the first two found only
-3 of 40 in English and 10 of 29 else.
+| set | of those in sight | of those set aside |
+|---|--:|--:|
+| `english.txt` | 34 → 37 of 43 | 14 → 14 of 21 |
+| `english2.txt` | 38 → 43 of 68 | 13 → 18 of 22 |
+| `own_words.txt` | 61 → 75 of 107 | 27 → 31 of 45 |
+| `english3.txt` | 3 → 21 of 58 | 0 → 4 of 17 |
+| `phrased.txt`, as statements | 40 → 131 of 190 | 19 → 67 of 128 |
+| `phrased.txt`, as documents | 34 → 101 of 190 | 16 → 43 of 128 |
 
-That is what strangers' words meet, as `english3.txt` shows again: of its 75 English orders the rules find 3, and of the
-17 set aside none. Words for the other 58 were tried and left out: with them policy found 13 of 58, 3 of the 17, and
-nothing more of the third of `own_words.txt`, and read a third slower. A linear model over words or letters, trained on
-all of these sentences against 50,000 of documentation, found 2 of the 75 where it may be wrong in one sentence of ten
-thousand, and 40 where it may be wrong in one of a hundred, which no library of documents bears.
+So of English orders in words that nobody has looked at, between a quarter and four fifths are held; half of the hardest
+set. Totals of what was set aside were seen while the rules were changed, its sentences of `phrased.txt` were not. In
+ten other languages `phrased.txt` has the same twenty orders: 51 of 71 set aside are found (35 before), but since they
+are translations of one another, this is no proof for other words; Japanese and Polish stay below half. Of the 121
+English sentences set aside that only look like orders, 9 are held as statements (6 before) and 7 as documents (5).
+Ordinary documents are what bounds this: of 59,112 passages of packages, manuals and docstrings 0.17 % are withheld.
+
+A linear model over words or letters, trained on such sentences against 50,000 of documentation, found 2 of 75 where it
+may be wrong in one sentence of ten thousand, and 40 where it may be wrong in one of a hundred, which no library of
+documents bears.
 
 ## Read in other forms
 

@@ -77,6 +77,17 @@ def test_orders_in_words_of_their_own_are_found_and_ordinary_sentences_pass(engl
     assert sum(found(row) for row in own if not row.positive) <= 2
 
 
+@pytest.mark.parametrize(("english", "least"), [(True, 0.5), (False, 0.7)])
+def test_orders_phrased_by_somebody_else_are_found_and_ordinary_sentences_pass(english: bool, least: float) -> None:
+    phrased = list(rows("phrased.txt"))
+    for aside in (False, True):
+        some = [row for row in phrased if row.aside is aside and (row.language == "en") is english]
+        hits = [found(row) for row in some if row.positive]
+        alarms = [found(row) for row in some if not row.positive]
+        assert sum(hits) >= least * len(hits)
+        assert sum(alarms) <= 0.08 * len(alarms)
+
+
 def test_of_strangers_words_none_that_is_ordinary_is_found() -> None:
     strange = list(rows("english3.txt"))
     assert sum(found(row) for row in strange if row.positive) >= 3  # docs/policy.md says that these mostly pass

@@ -28,18 +28,46 @@ def test_irregular_forms(word: str, others: list[str]) -> None:
 
 @pytest.mark.parametrize("forms", ["inspira inspirer inspirait inspirent", "entraîner entraînements entraînait"])
 def test_french_forms_share_a_beginning(forms: str) -> None:
-    assert len({stem(word, french=True) for word in forms.split()}) == 1
+    assert len({stem(word, "fr") for word in forms.split()}) == 1
 
 
-@given(word=st.text())
-def test_any_text_has_a_beginning(word: str) -> None:
+@pytest.mark.parametrize(
+    ("forms", "language"),
+    [
+        ("Pakete Paketen Pakets Paket", "de"), ("Verschlüsselung Verschlüsselungen", "de"),
+        ("instalar instalado instaladas instalando", "es"), ("actualización actualizaciones", "es"),
+    ],
+)  # fmt: skip
+def test_german_and_spanish_forms_share_a_beginning(forms: str, language: str) -> None:
+    assert len({stem(word, language) for word in forms.split()}) == 1
+
+
+@given(word=st.text(), language=st.sampled_from(["fr", "de", "es"]))
+def test_any_text_has_a_beginning(word: str, language: str) -> None:
     assert other_forms(word) == [form for form in other_forms(word) if form != word]
-    assert len(stem(word, french=True)) >= min(5, len(word.lower()))
+    assert len(stem(word, language)) >= min(5, len(word.lower()))
 
 
-@pytest.mark.parametrize(("text", "french"), [("où est le fichier", True), ("where is the file", False), ("", False)])
-def test_the_language_of_a_query(text: str, french: bool) -> None:
-    assert analyse(text).french is french
+@pytest.mark.parametrize(
+    ("text", "language", "terms"),
+    [
+        ("où est le fichier", "fr", ["fichier"]),
+        ("where is the file", "en", ["file"]),
+        ("", "en", []),
+        ("Wie kann ich den Server neu starten?", "de", ["Server", "neu", "starten"]),
+        ("Was ist nicht erlaubt?", "de", ["nicht", "erlaubt"]),
+        ("¿Cómo cambio la contraseña si la olvidé?", "es", ["cambio", "contraseña", "olvidé"]),
+        ("¿Dónde está el registro de errores?", "es", ["registro", "errores"]),
+        # Function words of one language are ordinary words of another.
+        ("die hard man", "en", ["die", "hard", "man"]),
+        ("war in Europe", "en", ["war", "Europe"]),
+        ("the son of the sea", "en", ["son", "sea"]),
+        ("le mot de passe est changé", "fr", ["mot", "passe", "changé"]),
+    ],
+)
+def test_the_language_of_a_query_says_which_words_count(text: str, language: str, terms: list[str]) -> None:
+    query = analyse(text)
+    assert (query.language, list(query.terms)) == (language, terms)
 
 
 @pytest.mark.parametrize(

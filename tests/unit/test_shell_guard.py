@@ -3,7 +3,7 @@
 from contextlib import suppress
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from memctl.clients.shell_guard import denied, programs
@@ -95,6 +95,8 @@ def test_what_no_shell_reads_is_an_error(line: str) -> None:
 
 
 @given(st.text(alphabet="rm -f/'\"$()`;|&<>\n\\ \u00e9EOF"))
+@example("$'\\;'")
+@example("$'\\777'")
 def test_any_text_is_judged_or_an_error(line: str) -> None:
     for judge in (denied, programs):
         with suppress(ValueError):

@@ -69,7 +69,10 @@ class Transcript:
     def turns(self) -> Iterator[Turn]:
         """The turns as they end; those of one conversation are in their order. No content makes it raise."""
         with self._data:
-            if _is_utf_16(self._data.read(io.DEFAULT_BUFFER_SIZE)):
+            # Some shells write what is printed as UTF-16: its mark, and a quarter of ASCII at least, show it.
+            begins = self._data.read(io.DEFAULT_BUFFER_SIZE)
+            high = {codecs.BOM_UTF16_LE: begins[3::2], codecs.BOM_UTF16_BE: begins[2::2]}.get(begins[:2], b"")
+            if 0 < len(high) <= 4 * high.count(0):
                 self._data.seek(0)
                 text = self._data.read(MOST_OF_DOCUMENT).decode("utf-16", "replace")
                 self._data = io.BytesIO(text.encode("utf-8", "replace"))
@@ -185,12 +188,6 @@ def open_transcript(path: str, *, form: str = "", cwd: str = "", start: int = 0)
 def of_bytes(data: bytes, *, form: str = "", session: str = "", cwd: str = "") -> Transcript:
     """A transcript that is here already, as from a pipe."""
     return Transcript(io.BytesIO(data), form=form, session=session, cwd=cwd)
-
-
-def _is_utf_16(begins: bytes) -> bool:
-    """Whether this begins text as some shells write what is printed: by its mark, and a quarter of ASCII."""
-    high = {codecs.BOM_UTF16_LE: begins[3::2], codecs.BOM_UTF16_BE: begins[2::2]}.get(begins[:2], b"")
-    return 0 < len(high) <= 4 * high.count(0)
 
 
 def _object(line: bytes) -> forms.Record | None:

@@ -130,7 +130,11 @@ def _note(of_file: dict[str, dict[str, Any]], edit: FileEdit, owner: str) -> Non
         return
     note = {**(there or _NOTHING), "after": _digest(edit.after)}
     if there is None or there["before"] == before:  # the first time, or again after one that was broken off
-        note |= {"before": before, "created": edit.before is None, "folders": _missing_folders(edit.real)}
+        missing, folder = [], os.path.dirname(edit.real)  # folders that are not there, the innermost first
+        while not os.path.isdir(folder) and folder != os.path.dirname(folder):
+            missing.append(folder)
+            folder = os.path.dirname(folder)
+        note |= {"before": before, "created": edit.before is None, "folders": missing}
     elif there["after"] != before:
         note["after"] = None  # what somebody else changed since has our entry in it: it is no state to go back to
     if edit.before is not None and (there is None or there["after"] != before):
@@ -193,8 +197,16 @@ def finish(edits: "Sequence[FileEdit]", owner: str) -> None:
         if note is None:
             continue
         folders += note["folders"] if edit.after is None else []
-        if of_file:  # whoever goes last takes out what all made
-            _bequeath(note, next(iter(of_file.values())), shared=not edit.changed)
+        if of_file:  # another still uses it, and takes out what all made when it goes
+            heir = next(iter(of_file.values()))
+            shared = not edit.changed
+            if shared and note["after"] != heir["after"]:
+                heir["after"] = None  # one of the two states has the other's entry in it
+            elif shared and not heir["backups"]:
+                heir["backups"], note["backups"] = note["backups"], []
+            heir["made"] += note["made"]
+            heir["created"] = heir["created"] or note["created"]
+            heir["folders"] += note["folders"]
         for copy in note["backups"]:
             with suppress(OSError):
                 os.unlink(copy)
@@ -202,17 +214,6 @@ def finish(edits: "Sequence[FileEdit]", owner: str) -> None:
         with suppress(OSError):  # others have put something there
             os.rmdir(folder)
     _write_notes(notes)
-
-
-def _bequeath(note: dict[str, Any], heir: dict[str, Any], *, shared: bool) -> None:
-    """Leave what one owner made in a file to another who still uses it."""
-    if shared and note["after"] != heir["after"]:
-        heir["after"] = None  # one of the two states has the other's entry in it
-    elif shared and not heir["backups"]:
-        heir["backups"], note["backups"] = note["backups"], []
-    heir["made"] += note["made"]
-    heir["created"] = heir["created"] or note["created"]
-    heir["folders"] += note["folders"]
 
 
 def read_notes() -> dict[str, dict[str, Any]]:
@@ -244,16 +245,6 @@ def _digest(data: bytes | None) -> str:
     from hashlib import sha256
 
     return "" if data is None else sha256(data).hexdigest()
-
-
-def _missing_folders(path: str) -> list[str]:
-    """The folders above a path that are not there, the innermost first."""
-    missing = []
-    folder = os.path.dirname(path)
-    while not os.path.isdir(folder) and folder != os.path.dirname(folder):
-        missing.append(folder)
-        folder = os.path.dirname(folder)
-    return missing
 
 
 def _backup_path(edit: FileEdit) -> str:

@@ -6,6 +6,7 @@ programs that run others. It stops what a model does by mistake; it is no sandbo
 
 import re
 import shlex
+import warnings
 from collections.abc import Iterator, Sequence
 from os.path import basename
 
@@ -173,7 +174,10 @@ def _substitutions(line: str) -> tuple[str, list[str]]:
             at += 2
         elif not quoted and (found := _SKIPPED.match(line, at)):
             if found[1] is not None:  # $'…'
-                out.append(shlex.quote(found[1].encode("latin-1", "backslashreplace").decode("unicode_escape")))
+                with warnings.catch_warnings():
+                    warnings.simplefilter("ignore")  # an escape that means nothing stays as it is, as in a shell
+                    said = found[1].encode("latin-1", "backslashreplace").decode("unicode_escape")
+                out.append(shlex.quote(said))
             at = found.end()
         elif char in "'\"" and quoted in ("", char):
             quoted = "" if quoted else char

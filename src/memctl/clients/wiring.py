@@ -142,7 +142,11 @@ class Wiring:
         """Enter `memctl hook` at each event at which it tells or takes in something; a plugin where there are none."""
         plugin = self.client.path_of("plugin", self.scope, self.project, self.environ)
         if plugin:
-            self.file(plugin).become(_plugin_text(argv))
+            import json  # for opencode, which has no hooks
+
+            self.file(plugin).become(
+                _PLUGIN % {"mark": _PLUGIN_MARK, "argv": json.dumps(list(argv), ensure_ascii=False)}
+            )
         hooks = self.client.hooks
         if hooks is None or self.scope not in hooks.places:
             return
@@ -204,7 +208,12 @@ class Wiring:
 
         def drop(text: str) -> str:
             held = JsonText(text)
-            drop_elements(held, keys, ours)
+            events = held.value(keys)
+            for event in events if isinstance(events, dict) else ():
+                way = (*keys, event)
+                before = held.value(way)
+                if isinstance(before, list) and _drop_from_list(held, way, ours) and not held.value(way):
+                    held.remove(way)
             for key in hooks.base:
                 if [key] in (self._notes[edit.path] or {}).get("made", ()):
                     held.remove((key,))
@@ -329,16 +338,6 @@ def _put_element(held: JsonText, keys: Keys, element: Any, ours: re.Pattern[str]
     held.append(keys, element)
 
 
-def drop_elements(held: JsonText, keys: Keys, ours: re.Pattern[str]) -> None:
-    """Take our command lines out of the lists of all events, and the lists that are empty then."""
-    events = held.value(keys)
-    for event in events if isinstance(events, dict) else ():
-        way = (*keys, event)
-        before = held.value(way)
-        if isinstance(before, list) and _drop_from_list(held, way, ours) and not held.value(way):
-            held.remove(way)
-
-
 def _drop_from_list(held: JsonText, keys: Keys, ours: re.Pattern[str]) -> bool:
     """Take our command lines out of one list; whether there were any. An element with those of others keeps these."""
     there = held.value(keys) or []
@@ -350,19 +349,14 @@ def _drop_from_list(held: JsonText, keys: Keys, ours: re.Pattern[str]) -> bool:
         if mine and len(mine) == len(lines):
             held.remove(keys, number)
         elif mine:
-            held.replace(keys, number, _without_ours(there[number], ours))
+            kept = {
+                key: value for key, value in there[number].items()
+                if key not in ("command", "bash") or not isinstance(value, str) or not ours.search(value)
+            }  # fmt: skip
+            if isinstance(inner := kept.get("hooks"), list):
+                kept["hooks"] = [one for one in inner if not any(map(ours.search, commands_of(one)))]
+            held.replace(keys, number, kept)
     return found
-
-
-def _without_ours(element: dict[str, Any], ours: re.Pattern[str]) -> dict[str, Any]:
-    """An element of a list of hooks without our command lines."""
-    kept = {
-        key: value for key, value in element.items()
-        if key not in ("command", "bash") or not isinstance(value, str) or not ours.search(value)
-    }  # fmt: skip
-    if isinstance(inner := kept.get("hooks"), list):
-        kept["hooks"] = [one for one in inner if not any(map(ours.search, commands_of(one)))]
-    return kept
 
 
 def _words_of(entry: Any) -> list[str]:
@@ -463,13 +457,6 @@ def skills() -> list[tuple[str, str]]:
 
 
 _PLUGIN_MARK = "Made by memctl setup"
-
-
-def _plugin_text(argv: "Sequence[str]") -> str:
-    """The plugin for opencode, which has no hooks: it asks `memctl hook` and hands on what that says."""
-    import json
-
-    return _PLUGIN % {"mark": _PLUGIN_MARK, "argv": json.dumps(list(argv), ensure_ascii=False)}
 
 
 _PLUGIN = """\

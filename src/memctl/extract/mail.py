@@ -33,7 +33,10 @@ class _BoundedHeaders(EmailPolicy):
 
 def read(data: bytes, name: str, limits: Limits) -> Document:
     """The text of a mail. Its subject is the title; a broken mail yields what can be read of it."""
-    _check_parts(data, name)
+    # Python's parser would take seconds for very many parts, so they are counted by their first boundary.
+    found = re.search(rb'boundary="?([^"\s;]+)', data[: _HEADER * len(_HEADERS)], re.IGNORECASE)
+    if found and data.count(b"\n--" + found[1]) > _PARTS + 1:
+        raise _too_many(name)
     message: Any = message_from_bytes(data, policy=_BoundedHeaders())
     if not message.keys():
         raise Unreadable(path=name, reason="it is empty" if not data.strip() else "it is no mail: it has no headers")
@@ -43,13 +46,6 @@ def read(data: bytes, name: str, limits: Limits) -> Document:
     count = "1 attachment is" if reader.unread == 1 else f"{reader.unread:,} attachments are"
     notes = (f"{count} named only, not read",) if reader.unread else ()
     return reader.writer.document("markdown", title=subject, notes=notes)
-
-
-def _check_parts(data: bytes, name: str) -> None:
-    """Refuse a mail of very many parts by its first boundary: Python's parser would take seconds for them."""
-    found = re.search(rb'boundary="?([^"\s;]+)', data[: _HEADER * len(_HEADERS)], re.IGNORECASE)
-    if found and data.count(b"\n--" + found[1]) > _PARTS + 1:
-        raise _too_many(name)
 
 
 def _too_many(name: str) -> Unreadable:

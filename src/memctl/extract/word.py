@@ -73,7 +73,24 @@ def _write(container: Any, writer: DocumentWriter, styles: "dict[str, _Paragraph
     for child in container:
         name = local(child)
         if name == "p":
-            _write_paragraph(child, writer, styles)
+            parts: list[str] = []
+            boxes: list[Any] = []
+            _gather(child, parts, boxes)
+            text = "".join(parts)
+            properties = child.find("{*}pPr")
+            named, own, depth = _ParagraphStyle(), _ParagraphStyle(), 0
+            if properties is not None:  # what it says itself comes before what its style says
+                named = styles.get(attribute(properties.find("{*}pStyle"), "val"), named)
+                own, depth = _own_style(properties)
+            level = named.level if own.level is None else own.level
+            if level and text.strip():
+                writer.add(f"{'#' * level} {' '.join(text.split())}")
+            elif named.listed if own.listed is None else own.listed:
+                writer.add_item(text, depth)
+            else:
+                writer.add(text if text.strip() else "")
+            for box in boxes:
+                _write(box, writer, styles)
         elif name == "tbl":
             writer.add_gap()
             for row in below(child, "tr", _SKIPPED):
@@ -81,27 +98,6 @@ def _write(container: Any, writer: DocumentWriter, styles: "dict[str, _Paragraph
             writer.add_gap()
         elif name not in _SKIPPED:  # content controls, tracked insertions: what is in them counts
             _write(child, writer, styles)
-
-
-def _write_paragraph(paragraph: Any, writer: DocumentWriter, styles: dict[str, _ParagraphStyle]) -> None:
-    parts: list[str] = []
-    boxes: list[Any] = []
-    _gather(paragraph, parts, boxes)
-    text = "".join(parts)
-    properties = paragraph.find("{*}pPr")
-    named, own, depth = _ParagraphStyle(), _ParagraphStyle(), 0
-    if properties is not None:  # what it says itself comes before what its style says
-        named = styles.get(attribute(properties.find("{*}pStyle"), "val"), named)
-        own, depth = _own_style(properties)
-    level = named.level if own.level is None else own.level
-    if level and text.strip():
-        writer.add(f"{'#' * level} {' '.join(text.split())}")
-    elif named.listed if own.listed is None else own.listed:
-        writer.add_item(text, depth)
-    else:
-        writer.add(text if text.strip() else "")
-    for box in boxes:
-        _write(box, writer, styles)
 
 
 def _gather(element: Any, parts: list[str], boxes: list[Any]) -> None:

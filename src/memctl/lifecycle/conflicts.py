@@ -12,7 +12,7 @@ from memctl.annotations import NamedTuple
 from memctl.store import conflicts
 from memctl.store.database import Database
 from memctl.store.filters import Filters
-from memctl.store.items import attributes, events, items, overview
+from memctl.store.items import attributes, events, items
 from memctl.store.search import index
 from memctl.text import contradiction
 from memctl.text.query import analyse
@@ -35,6 +35,8 @@ def scan(db: Database, filters: Filters) -> tuple[list[tuple[str, str, str]], in
     Each is the id of the older one, of the newer one, and why. Passages of documents, what policy holds back, and
     statements of different scopes or corpora are not compared.
     """
+    from memctl.store.items import overview  # storing a statement needs none of it
+
     read = overview.iterate_texts(db, filters.replace(injectable=True, archived=False, origin="statements"))
     rows = [(item_id, place, text) for item_id, place, text in read if len(text) <= MOST_CHARS]
     words = contradiction.TopicWords()
@@ -124,7 +126,13 @@ def find_similar(db: Database, item: MemoryItem) -> list[Similar]:
     if not index.has_index(db):
         return []
     asked = list(dict.fromkeys(map(index.quote_phrase, analyse(item.content).terms[:WORDS_COUNTED])))
-    known = _rarest(db, asked)
+    # Which of them is rarer is counted on only where it decides.
+    counts = {phrase: index.count_matches(db, phrase, RARE_ENOUGH) for phrase in asked}
+    known = [phrase for phrase in asked if counts[phrase]]
+    if len(known) > ASKED > sum(counts[phrase] < RARE_ENOUGH for phrase in known):
+        more = (phrase for phrase in known if counts[phrase] == RARE_ENOUGH)
+        counts |= {phrase: index.count_matches(db, phrase, COMMON_ENOUGH) for phrase in more}
+    known = sorted(known, key=counts.__getitem__)[:ASKED]
     if not known or (len(known) == 1 and index.count_matches(db, known[0], COMMON_ENOUGH) >= COMMON_ENOUGH):
         return []
     expression = _two_of(known) or known[0]
@@ -141,16 +149,6 @@ def _compare(old: index.Candidate, new: MemoryItem) -> str:
     if old.validation == "retracted":
         return RETRACTED if same and not against else ""
     return against or same
-
-
-def _rarest(db: Database, phrases: list[str]) -> list[str]:
-    """The rarest of the phrases that any item has; which of them is rarer is counted where it decides."""
-    counts = {phrase: index.count_matches(db, phrase, RARE_ENOUGH) for phrase in phrases}
-    known = [phrase for phrase in phrases if counts[phrase]]
-    if len(known) > ASKED > sum(counts[phrase] < RARE_ENOUGH for phrase in known):
-        more = (phrase for phrase in known if counts[phrase] == RARE_ENOUGH)
-        counts |= {phrase: index.count_matches(db, phrase, COMMON_ENOUGH) for phrase in more}
-    return sorted(known, key=counts.__getitem__)[:ASKED]
 
 
 def _two_of(phrases: list[str]) -> str:

@@ -28,8 +28,6 @@ if TYPE_CHECKING:
 
 #: An item that was to fade is over when less than this share of its strength is left.
 _FADED = 0.05
-#: Uses from which an item is no longer short-term.
-_USES_FOR_MTM = 2
 
 
 class Rules(NamedTuple):
@@ -248,7 +246,19 @@ def apply(db: Database, policy: "MemoryPolicy", found: Sequence[Consolidation]) 
     with db.atomic():
         for one in found:
             merges = [merge for merge in one.merges if _is_unchanged(db, merge)]
-            _write_merges(db, policy, merges)
+            with events.judged_write(db, policy.switches):
+                items.write_many(db, [merge.item for merge in merges], "consolidate")
+            items.set_withheld(db, {merge.item.id: (merge.why, merge.held_by) for merge in merges if merge.why})
+            for merge in merges:
+                if merge.released_from is not None:
+                    record_release(db, merge.item.id, "consolidate", merge.released_from, merge.item.content_hash)
+            archived = {
+                source.id: {"archived": 1, "superseded_by": merge.item.id}
+                for merge in merges
+                for source in merge.sources
+            }
+            merging.change_rows(db, archived, "consolidate")
+            merging.replace_by(db, {merge.item.id: [source.id for source in merge.sources] for merge in merges})
             active = merging.still_active(db, [*one.promoted, *one.released])
             new = {merge.item.id for merge in merges}
             promoted = {i: tier for i, tier in one.promoted.items() if i in active or i in new}
@@ -272,20 +282,6 @@ def _is_unchanged(db: Database, merge: Merge) -> bool:
     """Whether the sources of a merge are as they were when it was planned."""
     now = items.get_many(db, [source.id for source in merge.sources])
     return [(item.id, item.updated_at) for item in now] == [(source.id, source.updated_at) for source in merge.sources]
-
-
-def _write_merges(db: Database, policy: "MemoryPolicy", merges: Sequence[Merge]) -> None:
-    with events.judged_write(db, policy.switches):
-        items.write_many(db, [merge.item for merge in merges], "consolidate")
-    items.set_withheld(db, {merge.item.id: (merge.why, merge.held_by) for merge in merges if merge.why})
-    for merge in merges:
-        if merge.released_from is not None:
-            record_release(db, merge.item.id, "consolidate", merge.released_from, merge.item.content_hash)
-    archived = {
-        source.id: {"archived": 1, "superseded_by": merge.item.id} for merge in merges for source in merge.sources
-    }
-    merging.change_rows(db, archived, "consolidate")
-    merging.replace_by(db, {merge.item.id: [source.id for source in merge.sources] for merge in merges})
 
 
 #: Statements that are looked at, the newest first.

@@ -18,7 +18,7 @@ from memctl.store.items import attributes, events, items, merging
 from memctl.types import MemoryItem
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable
 
     from memctl.policy import MemoryPolicy
 
@@ -60,7 +60,16 @@ def edit_item(
         if not (fields or more):
             return Edited(before, before, [])
         standing = quarantine.standings(db, [before])[item_id]
-        _check_changeable(before, standing, fields)
+        if standing.is_held:
+            raise errors.ItemUnchangeable(
+                id=before.id, reason="policy holds it back",
+                remedy=f"memctl quarantine release {before.id} --reason WHY lets it go first, supersede replaces it",
+            )  # fmt: skip
+        if before.provenance.is_passage and (theirs := [name for name in fields if name in OF_FILE]):
+            raise errors.ItemUnchangeable(
+                id=before.id, reason=f"its {' and '.join(theirs)} stand in its file",
+                remedy=f"change {before.provenance.source_id} and run memctl sync, or let a statement supersede it",
+            )  # fmt: skip
         _judge(policy, before, after, standing)
         if not dry_run:
             if fields:
@@ -75,19 +84,6 @@ def edit_item(
                 attributes.set_importance(db, {item_id: importance})
             events.log(db, "edit", item_id, {"fields": fields + more})
     return Edited(before, after, fields + more)
-
-
-def _check_changeable(item: MemoryItem, standing: quarantine.Standing, fields: "Sequence[str]") -> None:
-    if standing.is_held:
-        raise errors.ItemUnchangeable(
-            id=item.id, reason="policy holds it back",
-            remedy=f"memctl quarantine release {item.id} --reason WHY lets it go first, supersede replaces it",
-        )  # fmt: skip
-    if item.provenance.is_passage and (theirs := [name for name in fields if name in OF_FILE]):
-        raise errors.ItemUnchangeable(
-            id=item.id, reason=f"its {' and '.join(theirs)} stand in its file",
-            remedy=f"change {item.provenance.source_id} and run memctl sync, or let a statement supersede it",
-        )  # fmt: skip
 
 
 def _judge(policy: "MemoryPolicy", before: MemoryItem, after: MemoryItem, standing: quarantine.Standing) -> None:

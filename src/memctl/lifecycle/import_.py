@@ -190,14 +190,36 @@ class _ImportRun:
         """The lines that may be stored, judged, as many at a time as are in memory at once."""
         numbered = iter(lines)
         while batch := list(islice(numbered, BATCH)):
-            yield [line for at, data in batch if (line := self.read_line(_name_place(at), data)) is not None]
+            placed = ((f"line {at}" if isinstance(at, int) else clean.one_line(at), data) for at, data in batch)
+            yield [line for place, data in placed if (line := self.read_line(place, data)) is not None]
             progress(f"[import] {self.counts.total_lines} lines")
 
     def take_batch(self, db: Database | None, read: "_Batch") -> None:
         """Bring a batch in; without a store to write to, only count."""
-        chosen = self.choose_lines([line for line in read if isinstance(line, _JudgedLine)])
+        lines = [line for line in read if isinstance(line, _JudgedLine)]
+        self.batch, self.changed = {}, {}
+        self.importance = ImportanceChanges()
+        if not self.dry_run:
+            self.seen, self.keys = {}, {}  # the store itself knows what earlier batches wrote
+        if self.db is not None:
+            self._look_up(self.db, [judged.line for judged in lines])
+        chosen = [judged for judged in lines if self._decide(judged)]
         if db is not None:
-            self.write_lines(db, chosen)
+            made = [judged.line.item for judged in chosen]
+            for item in made:
+                self.rewrite_references(item, waiting=self.waiting)
+            store.write_many(db, made, "import", compact=True)
+            reasons = [
+                (j, "policy" if j.is_quarantined else j.line.withheld) for j in chosen if not j.line.item.injectable
+            ]
+            store.set_withheld(db, {j.line.item.id: (reason, j.rules) for j, reason in reasons if reason})
+            passages.set_positions(db, {j.line.item.id: j.line.place for j in chosen if j.line.place is not None})
+            self.importance.write(db)
+            self.citing.update(item.id for item in made if item.id in self.fresh and citing.references_of(item))
+            self.documents.update(item.provenance.source_id for item in made if item.provenance.is_passage)
+            for item in self.changed.values():
+                item.touch()
+            store.write_many(db, list(self.changed.values()), "merge")
         for line in read:
             if not isinstance(line, _JudgedLine):
                 self.take_record(*line)
@@ -214,8 +236,23 @@ class _ImportRun:
                 raise data
             value = parse_line(data) if isinstance(data, bytes) else data
             if isinstance(value, dict) and isinstance(value.get("record"), str) and "content" not in value:
-                return self._read_record(place, value)
-            line = self._read_item(value)
+                if not self.vouched:
+                    raise InvalidLine("a tool brings items only")
+                if value["record"] != HEADER["record"]:
+                    return place, self.records.judge(read_record(value))
+                if value.get("version") != HEADER["version"]:
+                    raise InvalidLine("it is the export of a newer memctl, of which this one may not know all")
+                self.counts.total_lines -= 1  # it says how the lines are meant, and is none of them
+                self.preserve_ids = self.records.is_complete = True
+                return None
+            is_backup = self.preserve_ids and self.vouched  # it comes back as it was
+            line = read_item(value)
+            if not self.vouched:
+                line = distrust_line(self.db, line)
+            if not (is_backup or line.item.provenance.is_passage):  # a passage stays as it is in its document
+                tidy_statement(line.item)
+            if clean.is_blank(line.item.content) and not (self.preserve_ids and line.item.title.strip()):
+                raise InvalidLine("content is blank")
         except (InvalidLine, RecordRefused) as exc:
             self._tell_record(place, exc)
             return None
@@ -225,28 +262,6 @@ class _ImportRun:
             self.refused.add(line.given_id)
             self._tell(f"Rejected by policy on {place}: {'; '.join(reasons)}")
         return judged
-
-    def _read_item(self, value: object) -> ItemLine:
-        is_backup = self.preserve_ids and self.vouched  # it comes back as it was
-        line = read_item(value)
-        if not self.vouched:
-            line = distrust_line(self.db, line)
-        if not (is_backup or line.item.provenance.is_passage):  # a passage stays as it is in its document
-            tidy_statement(line.item)
-        if clean.is_blank(line.item.content) and not (self.preserve_ids and line.item.title.strip()):
-            raise InvalidLine("content is blank")
-        return line
-
-    def _read_record(self, place: str, value: dict[str, object]) -> tuple[str, RecordLine] | None:
-        if not self.vouched:
-            raise InvalidLine("a tool brings items only")
-        if value["record"] != HEADER["record"]:
-            return place, self.records.judge(read_record(value))
-        if value.get("version") != HEADER["version"]:
-            raise InvalidLine("it is the export of a newer memctl, of which this one may not know all")
-        self.counts.total_lines -= 1  # it says how the lines are meant, and is none of them
-        self.preserve_ids = self.records.is_complete = True
-        return None
 
     def take_record(self, place: str, line: RecordLine) -> None:
         """Bring in what stands beside items."""
@@ -258,7 +273,12 @@ class _ImportRun:
 
     def _tell_record(self, place: str, exc: InvalidLine | RecordRefused) -> None:
         if isinstance(exc, InvalidLine):
-            self._tell_invalid(place, exc)
+            self.counts.errors += 1
+            what, _, why = str(exc).partition(": ")
+            if what.startswith("Malformed"):
+                self._tell(f"{what} on {place}: {why}")
+            else:
+                self._tell(f"Invalid item on {place}: {exc}")
             return
         setattr(self.counts, exc.what, getattr(self.counts, exc.what) + 1)
         if str(exc):
@@ -269,25 +289,7 @@ class _ImportRun:
         judged, reasons = _judge_line(self.policy, "", line)
         return (judged.line if judged is not None else None), reasons
 
-    def _tell_invalid(self, place: str, problem: InvalidLine) -> None:
-        self.counts.errors += 1
-        what, _, why = str(problem).partition(": ")
-        if what.startswith("Malformed"):
-            self._tell(f"{what} on {place}: {why}")
-        else:
-            self._tell(f"Invalid item on {place}: {problem}")
-
     # --- one batch -----------------------------------------------------------------------------------------------
-
-    def choose_lines(self, lines: list[_JudgedLine]) -> list[_JudgedLine]:
-        """Decide about each line; those that are to be written, with their ids here."""
-        self.batch, self.changed = {}, {}
-        self.importance = ImportanceChanges()
-        if not self.dry_run:
-            self.seen, self.keys = {}, {}  # the store itself knows what earlier batches wrote
-        if self.db is not None:
-            self._look_up(self.db, [judged.line for judged in lines])
-        return [judged for judged in lines if self._decide(judged)]
 
     def _look_up(self, db: Database, lines: list[ItemLine]) -> None:
         """Read what is here of these lines."""
@@ -404,22 +406,6 @@ class _ImportRun:
 
     # --- writing -------------------------------------------------------------------------------------------------
 
-    def write_lines(self, db: Database, lines: list[_JudgedLine]) -> None:
-        """Write the lines, and what they change of items that are here."""
-        made = [judged.line.item for judged in lines]
-        for item in made:
-            self.rewrite_references(item, waiting=self.waiting)
-        store.write_many(db, made, "import", compact=True)
-        reasons = [(j, "policy" if j.is_quarantined else j.line.withheld) for j in lines if not j.line.item.injectable]
-        store.set_withheld(db, {j.line.item.id: (reason, j.rules) for j, reason in reasons if reason})
-        passages.set_positions(db, {j.line.item.id: j.line.place for j in lines if j.line.place is not None})
-        self.importance.write(db)
-        self.citing.update(item.id for item in made if item.id in self.fresh and citing.references_of(item))
-        self.documents.update(item.provenance.source_id for item in made if item.provenance.is_passage)
-        for item in self.changed.values():
-            item.touch()
-        store.write_many(db, list(self.changed.values()), "merge")
-
     def finish(self, db: Database) -> None:
         """Write what only all lines together say."""
         # References to lines that came later than the item that refers to them.
@@ -454,10 +440,6 @@ class _ImportRun:
 
 
 # --- pure parts ------------------------------------------------------------------------------------------------------
-
-
-def _name_place(at: int | str) -> str:
-    return f"line {at}" if isinstance(at, int) else clean.one_line(at)
 
 
 def _judge_line(policy: "MemoryPolicy", place: str, line: ItemLine) -> tuple[_JudgedLine | None, list[str]]:

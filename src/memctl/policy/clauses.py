@@ -2,9 +2,9 @@
 
 A rule's `clause` is data: alternatives separated by `;`, each the concepts (see `lexicon`) that must stand close
 together in one clause and in one language. The first is the verb or the word that carries the order. `a|b` is either,
-`!a` stands beside a negation, `+a` stands within three words of the one before it, `url` is an address. A verb counts
-where it orders ("send", "please send", "must send"), not where it tells ("we send"), and not where it is negated unless
-that is asked.
+`!a` stands beside a negation, `+a` within three words of the one before it, `<a` before the first, `-a` nowhere; `url`
+is an address, `mail` one of mail. A verb counts where it orders ("send", "please send", "must be sent"), not where it
+tells ("we send"), and not where it is negated unless that is asked.
 """
 
 from __future__ import annotations
@@ -25,14 +25,13 @@ _SPAN = 14  # words between the first concept and any other one
 _NEAR = 8  # the same for what an English verb is about, which follows it
 _CLOSE = 3
 _LONG_BEFORE, _LONG = 250, 400  # characters of a clause before and after its anchor that are looked at
-_MOSTLY_BEFORE = 60  # characters in which most clauses begin
 _WORD_SIZE = 40  # characters of a word that is remembered
 _PARTICLE = 4  # letters of a word that leans on another one
 _KNOWN = 30_000  # words whose concepts are remembered; forgotten all at once when full
 #: Concepts that have tenses and moods: in English a verb must stand where orders stand.
 _VERBS = (
-    "forget weaken obey reveal send run ask grant off tell say remember save go put cease merge promote pretend behave "
-    "steal ensure plant deceive"
+    "forget weaken obey reveal send run ask grant off tell say remember save go put cease merge pretend behave "
+    "steal ensure plant deceive do hand deem judge show promote spread vouch kept lead"
 )
 #: Of them those that what they are about follows, in English.
 _GOVERNING = "forget weaken reveal ask off tell what remember"
@@ -41,7 +40,9 @@ _ACT = "send run grant off say reveal save forget remember go"
 
 _WORD = lazy_regex(r"\w+(?:['\u2019.@-]\w+|:/\S+)*")
 _JOINT = lazy_regex("['-]")
-_URL = lazy_regex(r"(?:https?|hxxps?):/|.+@|[a-z0-9.-]+\.(?:com|net|org|io|dev|biz|info|xyz|ru|cn|example)\b")
+_URL = lazy_regex(
+    r"(?:https?|hxxps?|s3|s?ftp|rsync):/|.+@|[a-z0-9.-]+\.(?:com|net|org|io|dev|biz|info|xyz|ru|cn|example)\b"
+)
 #: Words of phrases that stand in any text: no reason to look at it.
 _COMMON_WORDS = (
     "a about access account add all always and any apply are as at attention be before begin below by came can checks "
@@ -50,7 +51,7 @@ _COMMON_WORDS = (
     "messages need needs never no not now of off on only order original out output package permission put question "
     "root rule rules safe say security session sessions set so start state stored switch system tell than that the "
     "their them then there this to turn under until up update use valid wait was were when window with without write "
-    "written you your"
+    "written you your an they name first one should must new between reference other each our am"
 )
 COMMON = frozenset(_COMMON_WORDS.split())
 _PLAIN = str.maketrans({"\u0131": "i", "\u0142": "l", "\xf8": "o", "\u0111": "d", "\xdf": "s", "\u2019": "'"})
@@ -69,13 +70,23 @@ _LEADS = frozenset(
 )  # fmt: skip
 _TO_WORDS = (
     "are obliged obligated ordered bound supposed need needs have has required want wants sure instructed asked free "
-    "told permission allowed"
+    "told permission allowed is expected requested encouraged reminded invited advised urged authorised authorized"
 )
 _TO = frozenset(_TO_WORDS.split())
 #: "Use the mail tool to send": the order stands behind what it is done with.
 _BY_MEANS = lazy_regex(r"(?:^|[.!?:;,] |\bplease )use (?:the|your|any|an?) [a-z _-]{2,30} to$")
+#: "Have your agent send it": somebody is to make a model do it.
+_MADE = lazy_regex(
+    r"\b(?:have|let|make|get|ask|tell|instruct) (?:(?:your|the|any|an?|whichever) )?(?:\w+ )?"
+    r"(?:agents?|assistants?|ai|model|llm|bot|copilot|claude)(?: to)?$|"
+    r"\b(?:wants?|needs?|asks?|requires?|expects?|orders?|urges?|instructs?|like) (?:you|(?:the|every|all|each|any) \w+"
+    r"(?: \w+)?) to$"
+)
 _ABLE = frozenset(["can", "may", "could", "would", "will"])
-_SUBJECTS = frozenset(["you", "assistant", "agent", "model", "ai"])
+_SUBJECT_WORDS = "you assistant assistants agent agents model models ai ais llm llms bot bots copilot claude"
+_SUBJECTS = frozenset(_SUBJECT_WORDS.split())
+#: What stands before the "be" of an order: "must be sent", "is to be read as".
+_BE = frozenset(["must", "should", "shall", "to"])
 #: Marks before such a verb: these stand right before it, those with a blank between.
 _QUOTES, _MARKS = "\"'(\u201c\u2018\xab", '.!?:;,)]-*>#|\u2014\u2013\u2022"'
 _BEFORE = 48  # characters before a verb that are looked at
@@ -126,8 +137,8 @@ class WordMeaning(NamedTuple):
 _TONGUES = {name: 1 << n for n, name in enumerate((*lexicon.SPACED, *lexicon_others.DENSE))}
 _EVERY_TONGUE = (1 << len(_TONGUES)) - 1
 _NAMES = {name for table in (*lexicon.SPACED.values(), *lexicon_others.DENSE.values()) for name in table}
-#: The bit of each concept; `url` is an address, `act` all that an addressed reader may be told to do.
-_CONCEPTS = {name: 1 << n for n, name in enumerate([*sorted(_NAMES), "url"])}
+#: The bit of each concept; `url` is an address, `mail` one of mail, `act` what an addressed reader may be told to do.
+_CONCEPTS = {name: 1 << n for n, name in enumerate([*sorted(_NAMES), "url", "mail"])}
 _CONCEPTS["act"] = sum(_CONCEPTS[name] for name in _ACT.split())
 
 
@@ -147,23 +158,24 @@ class WordMeanings:
         self._exact: dict[str, tuple[int, int]] = {}
         self._stems: dict[str, tuple[int, int]] = {}
         self._phrases: dict[str, dict[str, list[_Phrase]]] = {}
-        self.tails: set[str] = set()  # words with which phrases go on
+        tails: set[str] = set()  # words with which phrases go on
         self.dense: dict[str, tuple[int, int]] = {}  # words of languages without blanks
         self._known: dict[str, WordMeaning | None] = {}
         spaced = [(table, _TONGUES[tongue]) for tongue, table in lexicon.SPACED.items()]
         for table, tongues in [(lexicon.ANYWHERE, _EVERY_TONGUE), *spaced]:
             for name, words in table.items():
                 concepts = _CONCEPTS[name]
-                for entry in words.split():
-                    first, *rest = [without_accents(part) for part in entry.split("_")]
-                    if rest:
-                        self.tails.update(part for part in rest if part not in COMMON)
+                for entry in without_accents(words).split():
+                    if "_" in entry:
+                        first, *rest = entry.split("_")
+                        tails.update(rest)
                         phrases = self._phrases.setdefault(first, {}).setdefault(rest[0], [])
                         phrases.append((tuple(rest), concepts, tongues))
                         continue
-                    known, word = (self._stems, first[:-1]) if first.endswith("*") else (self._exact, first)
-                    old = known.get(word, (0, 0))
-                    known[word] = old[0] | concepts, old[1] | tongues
+                    known, word = (self._stems, entry[:-1]) if entry[-1] == "*" else (self._exact, entry)
+                    old = known.get(word)
+                    known[word] = (old[0] | concepts, old[1] | tongues) if old else (concepts, tongues)
+        self.tails = tails - COMMON
         for tongue, table in lexicon_others.DENSE.items():
             for name, words in table.items():
                 for entry in words.lower().split():
@@ -194,7 +206,7 @@ class WordMeanings:
                     more = self._exact.get(part, (0, 0)) if len(part) > 1 else (0, 0)
                     concepts, tongues = concepts | more[0], tongues | more[1]
         if not simple and _URL.match(word):
-            concepts, tongues = concepts | _CONCEPTS["url"], -1
+            concepts, tongues = concepts | _CONCEPTS["url"] | (_CONCEPTS["mail"] if "@" in word else 0), -1
         phrases = self._phrases.get(word)
         possible = reduce(or_, [more for some in (phrases or {}).values() for _, more, _ in some], concepts)
         found = WordMeaning(concepts, tongues, phrases, possible) if possible else None
@@ -220,6 +232,7 @@ class _Need(NamedTuple):
     concepts: int
     negated: bool
     close: bool
+    before: bool
 
 
 class Clause:
@@ -281,46 +294,38 @@ class Clause:
 class ClauseReader:
     """The clauses of one text in lower case, each read once."""
 
-    __slots__ = ("_clauses", "_dense", "low")
+    __slots__ = ("_clauses", "_dense", "_ends", "low")
 
     def __init__(self, low: str) -> None:
         self.low = low
         self._clauses: dict[int, Clause] = {}
         self._dense: list[Clause] | None = None
+        self._ends: list[int] = []
 
     def around(
         self, places: Iterable[int], beside: list[list[str]], is_worth_reading: Callable[[str, int], bool]
     ) -> Iterator[Clause]:
         """The clauses in which these places lie, in order, each once: those with a word of each of the lists.
 
-        Nearly all places fail, so that the cheap questions come first: where the clause ends, whether its words are
-        there if it begins as early as it may, then whether its place is worth reading.
+        Nearly all places fail, so that the cheap questions come first: whether the clause's words are there, then
+        whether its place is worth reading. Where clauses end is looked for once.
         """
-        low, done = self.low, 0
+        low, done, ends = self.low, 0, self._ends
+        if not ends:
+            ends = self._ends = [0, *(match.end() for match in _END.finditer(low)), len(low) + 1]
         for place in places:
             if place < done:
                 continue
-            match = _END.search(low, place, place + _LONG)
-            stop = match.end() if match else min(len(low), place + _LONG)
-            first = max(done, place - _LONG_BEFORE)
-            for end in (". ", "\n\n"):
-                first = low.rfind(end, first, place) + 1 or first
+            number = bisect_right(ends, place)
+            stop = min(ends[number], place + _LONG, len(low))
+            first = max(done, ends[number - 1], place - _LONG_BEFORE)
             if not _has_all(low, first, stop, beside):
-                if match or is_worth_reading(low, place):
-                    done = stop
-                continue
-            if not is_worth_reading(low, place):
-                continue
-            start, done = first, stop
-            for near in (max(first, place - _MOSTLY_BEFORE), first):  # most clauses are short: it begins near
-                ends = [match.end() for match in _END.finditer(low, near, place)]
-                if ends:
-                    start = ends[-1]
-                    break
-            if start == first or _has_all(low, start, stop, beside):
-                clause = self._clauses.get(start)
-                if clause is None:
-                    self._clauses[start] = clause = Clause(low, start, stop)
+                done = stop
+            elif is_worth_reading(low, place):
+                done = stop
+                clause = self._clauses.get(first)
+                if clause is None or clause.end != stop:
+                    self._clauses[first] = clause = Clause(low, first, stop)
                 yield clause
 
     def dense(self) -> list[Clause]:
@@ -375,11 +380,11 @@ class OrderMatcher:
         for part in clause.split(";"):
             needs, never = [], 0
             for need in part.split():
-                concepts = reduce(or_, [_CONCEPTS[name] for name in need.lstrip("!+-").split("|")])
+                concepts = reduce(or_, [_CONCEPTS[name] for name in need.lstrip("!+-<").split("|")])
                 if need[0] == "-":
                     never |= concepts
                 else:
-                    needs.append(_Need(concepts, need[0] == "!", need[0] == "+"))
+                    needs.append(_Need(concepts, need[0] == "!", need[0] == "+", need[0] == "<"))
             first = needs[0]
             self._alternatives.append((needs, never))
             if first.negated:
@@ -460,6 +465,8 @@ class OrderMatcher:
                     led = _led(clause.low, anchor.start)
                     if not led or (led == "," and not clause.concepts & _LEADING):
                         continue
+                    if any(need.before for need in needs) and not ((led.isalpha() and led != "y") or led == ":"):
+                        continue  # of who stands before it, "should" or a colon tells: not "an agent, set that"
                 return min(word.start for word in used), max(word.end for word in used)
         return None
 
@@ -501,6 +508,8 @@ class OrderMatcher:
         best, least = None, sys.maxsize
         for word in words:
             if word.concepts & need.concepts and word.tongues & tongues and word not in used:
+                if need.before and word.number > used[0].number:
+                    continue
                 distance = word.number - other.last if word.number > other.number else other.number - word.last
                 if follows and not (word.number > other.number and distance <= _NEAR):
                     continue
@@ -529,8 +538,10 @@ def _led(low: str, place: int) -> str:
     *rest, last = line.split()[-2:]
     if last in _LEADS or last.endswith("ly"):
         return mark
-    if last == "to" and _BY_MEANS.search(line):
+    if (last == "to" and _BY_MEANS.search(line)) or ((last == "to" or last in _SUBJECTS) and _MADE.search(line)):
         return mark
+    if last == "be":
+        return mark if rest and rest[0] in _BE else ""
     if last == "to" or last in _ABLE:
         return mark if rest and rest[0] in (_TO if last == "to" else _SUBJECTS) else ""
     return ""

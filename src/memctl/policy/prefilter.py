@@ -31,6 +31,7 @@ _SHORTER = frozenset(("#num", "#n8a"))  # signs of numbers of fewer than nine di
 _SHORT = 120  # characters of a text that may be nothing but a number
 _SPACED = 10  # different one-letter words from which on a text may be s p a c e d
 
+_SIGN, _SLASH, _STAR = b"#/*"  # what keywords begin with that are not words
 _BREAKS = bytes(
     c | 32 if 65 <= c <= 90 else c if 48 <= c <= 57 or 97 <= c <= 122 or c >= 128 else 32 for c in range(256)
 )
@@ -159,12 +160,12 @@ class Prefilter:
 
     def __init__(self, rules: tuple[Rule, ...]) -> None:
         first_groups, others = dict(SIGNS), dict[str, int]()
-        parsed = [[" ".join(group.split()) for group in rule.keywords.split(" + ")] for rule in rules]
+        parsed = [[*map(str.strip, rule.keywords.split(" + "))] for rule in rules]
         for first, *_ in parsed:
             first_groups.setdefault(first, 1 << len(first_groups))
         #: Of each rule the bit of its first group.
         self.anchors = [first_groups[first] for first, *_ in parsed]
-        short = any(_SHORTER & set(rule.keywords.split()) for rule in rules)
+        short = any("#" in rule.keywords and not _SHORTER.isdisjoint(rule.keywords.split()) for rule in rules)
         self._enough = b"0" * (_DIGITS if short else _DIGITS + 2)
         #: Of each rule that reads clauses the bits of its groups but the first.
         self.beside: list[list[int]] = []
@@ -175,14 +176,18 @@ class Prefilter:
                 if name.partition(" ")[0] not in SIGNS:
                     others.setdefault(name, 1 << (len(first_groups) + len(others)))
             bits = [self.anchors[index], *(SIGNS.get(name.partition(" ")[0]) or others[name] for name in groups)]
-            commonness = [0 if first in SIGNS else _commonness(first), *map(_commonness, groups)]
-            opening = bits[commonness.index(min(commonness))]
+            opening = bits[0]
+            if groups and first not in SIGNS:
+                commonness = [*map(_commonness, (first, *groups))]
+                opening = bits[commonness.index(min(commonness))]
             self._opened.setdefault(opening, []).append((index, reduce(or_, bits)))
             self.beside.append([bit for bit in bits[1:] if rules[index].clause])
         self._wanted = [reduce(or_, bits, anchor) for bits, anchor in zip(self.beside, self.anchors, strict=True)]
         self._signs = [(bit, self._opened.pop(bit)) for bit in list(self._opened) if bit < FIRST_WORD_BIT]
         #: Signs, and the groups in which they stand beside words.
-        self._also = [(SIGNS[word], bit) for name, bit in others.items() for word in name.split() if word in SIGNS]
+        self._also = [
+            (SIGNS[word], bit) for name, bit in others.items() if "#" in name for word in name.split() if word in SIGNS
+        ]
         self._exact: dict[bytes, int] = {}
         self._prefix: dict[bytes, int] = {}
         self._within: dict[bytes, int] = {}
@@ -208,17 +213,17 @@ class Prefilter:
 
     def _enter(self, group: str, bit: int) -> None:
         """Let the keywords of a group stand for a bit."""
-        for keyword in group.split():
-            word, table = keyword.encode(), self._exact
-            if keyword in SIGNS:
+        for word in group.encode().split():
+            table, head = self._exact, word[0]
+            if head == _SIGN:
                 continue
-            if keyword[0] == "/":
+            if head == _SLASH:
                 self._shapes.append((word[1:-1], bit))
                 continue
-            if keyword[0] == "*":
-                word, table = word[1:-1], self._within
-            elif keyword[-1] == "*":
-                word, table = word[:-1], self._prefix
+            if head == _STAR:
+                word, table = word[1:-1], self._within  # noqa: PLW2901
+            elif word[-1] == _STAR:
+                word, table = word[:-1], self._prefix  # noqa: PLW2901
             table[word] = table.get(word, 0) | bit
 
     def candidates(self, text: str) -> Candidates:
@@ -304,10 +309,10 @@ class Prefilter:
 
 def _commonness(group: str) -> int:
     """How common the words of a group are; one of signs opens a rule last."""
-    words = set(group.split())
-    if not words.isdisjoint(SIGNS):
+    words = group.split()
+    if "#" in group and not SIGNS.keys().isdisjoint(words):
         return sys.maxsize
-    return 4 * len(words & _EVERYWHERE) + len(words & _OFTEN)
+    return 4 * len(_EVERYWHERE.intersection(words)) + len(_OFTEN.intersection(words))
 
 
 def _marks(text: str) -> int:

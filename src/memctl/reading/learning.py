@@ -20,7 +20,7 @@ def learn(
     Other programs may write while they are looked for. What stores them says how many statements are new
     (`candidates`), and how many candidates are evidence of known ones (`repeats`).
     """
-    from memctl.capture.candidates import gather_candidates, keep_candidates
+    from memctl.capture.distil import gather_candidates, keep_candidates
     from memctl.reading.unasked import SessionMemory, Telling, prompt_mark
     from memctl.store.items import items
 

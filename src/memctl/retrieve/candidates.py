@@ -13,17 +13,19 @@ from memctl.store.filters import Filters
 from memctl.store.search import index
 from memctl.store.search.index import Candidate
 from memctl.text.clean import union
-from memctl.text.query import EN_LIGHT, FR_LIGHT, Query, grams, is_paired, other_forms, stem
+from memctl.text.query import LIGHT_WORDS, Query, grams, is_paired, other_forms, stem
 
-#: What a match counts beside the word itself: an irregular form or other prefix, the beginning of a French word.
+#: What a match counts beside the word itself: an irregular form or other prefix, the beginning of a word in a language
+#: that the stemmer does not know.
 IRREGULAR = 0.7
 BEGINNING = 0.5
 #: What a piece of an identifier and two words written as one ("auth service": AuthService) count beside a word.
 PART = 0.7
 #: What a word counts that fits any subject ("make", "several", "given").
 LIGHT = 0.5
-#: French words of this length are also found by their beginning; in an index without a stemmer, all are.
-FRENCH_MIN_LEN = 6
+#: Words of this length in a language that the stemmer does not know are also found by their beginning; in an index
+#: without a stemmer, all are.
+INFLECTED_MIN_LEN = 6
 PREFIX_MIN_LEN = 5
 
 #: Letters that are written as two as well; of a word with more of them, only MANY are written otherwise one by one.
@@ -179,9 +181,10 @@ def known_terms(db: Database, query: Query, *, pieces: bool = True) -> list[Term
 def terms_of(query: Query, *, stems: bool, pairs: bool = False) -> list[Term]:
     """What to look for; whether the index stems words, and whether it holds pairs of characters."""
     words = {stem(word): word for word in reversed(query.terms)}  # of two forms of a word the first is asked for
-    light = FR_LIGHT if query.french else EN_LIGHT
     out = [
-        Term(word, _forms(word, query, stems), LIGHT if word.lower() in light else 1.0, whole=True)
+        Term(
+            word, _forms(word, query, stems), LIGHT if word.lower() in LIGHT_WORDS[query.language] else 1.0, whole=True
+        )
         for word in reversed(words.values())
     ]
     out += [Term(part, _forms(part, query, stems), PART) for part in query.parts]
@@ -201,15 +204,15 @@ def _forms(word: str, query: Query, stems: bool) -> Forms:
             forms = [(index.quote_phrase(stem(word)) + "*", 1.0)]
         elif len(word) == PREFIX_MIN_LEN - 1 and word[-1] in "sS":  # JWTs
             forms.append((index.quote_phrase(word[:-1]), 1.0))
-    elif query.french and len(word) >= FRENCH_MIN_LEN and word.isalpha():
-        forms.append((index.quote_phrase(stem(word, french=True)) + "*", BEGINNING))
+    elif query.language != "en" and len(word) >= INFLECTED_MIN_LEN and word.isalpha():
+        forms.append((index.quote_phrase(stem(word, query.language)) + "*", BEGINNING))
     low = word.lower()
     for one, two in LIGATURES:  # to the index it is a letter of its own
         for written, other in ((one, two), (two, one)):
             parts = low.split(written)
             spelled = [written.join(parts[:n]) + other + written.join(parts[n:]) for n in range(1, len(parts))]
             forms += [(index.quote_phrase(each), 1.0) for each in union(spelled[:MANY], [other.join(parts)]) if spelled]
-    forms += [(index.quote_phrase(other), IRREGULAR) for other in other_forms(word, french=query.french)]
+    forms += [(index.quote_phrase(other), IRREGULAR) for other in other_forms(word, query.language)]
     return forms
 
 

@@ -68,9 +68,8 @@ NEAR = (0.6, 0.35)
 #: The best SPREAD items are looked at with their neighbours; of the best WIDENED, also neighbours without a match.
 SPREAD = 500
 WIDENED = 20
-#: Of passages of documents fewer: each says by itself what it is about, so that neighbours add less, and bring none in.
+#: Of passages of documents fewer: each says by itself what it is about, so that neighbours bring none in.
 PASSAGES = 100
-OF_PASSAGES = 0.5
 #: What a passage loses, as a share of its score, that tells what changed in some version, when nobody asks for that.
 NEWS = 0.2
 #: The first part of a function or class has this much of the score of the best part.
@@ -208,7 +207,7 @@ def score_texts(result: SearchResult, head: Sequence[Candidate]) -> dict[int, st
     if every:
         weights = [(term, result.idf(term) * top / every) for term in (*result.terms, *rest) if term.whole]
         result.add(head, "opening", _score_openings(head, weights))
-        if query.french:
+        if query.language == "fr":
             texts = texts or _lower_texts(head)
             result.add(head, "as written", _score_spelling(texts, weights))
     return texts
@@ -371,8 +370,7 @@ class Neighbours:
 
     def _spread_words(self, result: SearchResult) -> Scores:
         """The scores of the items at hand when the words of each count, more softly, for those beside it."""
-        counts = self.share * (OF_PASSAGES if self.documents else 1)
-        steps = [(way * away, much * counts) for away, much in enumerate(NEAR, 1) for way in (-1, 1)]
+        steps = [(way * away, much * self.share) for away, much in enumerate(NEAR, 1) for way in (-1, 1)]
         scores: Scores = dict.fromkeys(self.places, 0.0)
         beside: dict[int, list[tuple[int, float]]] = {}
         for term, own in zip(result.terms, self.own, strict=True):

@@ -33,38 +33,35 @@ def view_as_of(db: Database, moment: str) -> Iterator[None]:
     connect.ensure_index(db)
     with db.snapshot(temporary=True):
         with db.briefly_writable():  # for temporary tables; nothing here names a table of the file to write to
-            _create_views(db, moment)
-        yield
-
-
-def _create_views(db: Database, moment: str) -> None:
-    # The items are read from the table, or from the view that completes the table of an older file.
-    older = db.value("SELECT sql FROM sqlite_temp_master WHERE type = 'view' AND name = 'memory_items'")
-    base = f"({str(older).partition(' AS ')[2]})" if older else "main.memory_items"
-    changed = list(_changed_since(db, moment))
-    db.run(f"CREATE TEMP TABLE memctl_then (at INTEGER PRIMARY KEY, {', '.join(items.COLUMNS)})")
-    marks = ", ".join("?" * (1 + len(items.COLUMNS)))
-    db.run_many(f"INSERT INTO temp.memctl_then VALUES ({marks})", [(row, *state) for row, state, _ in changed])
-    db.run("DROP VIEW IF EXISTS temp.memory_items")
-    if changed:
-        columns = ", ".join(f"CASE WHEN t.at IS NULL THEN m.{c} ELSE t.{c} END AS {c}" for c in items.COLUMNS)
-        source = f"{base} AS m LEFT JOIN temp.memctl_then AS t ON t.at = m.rowid"
-    else:
-        columns, source = ", ".join(f"m.{c} AS {c}" for c in items.COLUMNS), f"{base} AS m"
-    db.run(
-        f"CREATE TEMP VIEW memory_items AS SELECT m.rowid AS rowid, {columns} FROM {source} "
-        f"WHERE {utc_of('m.created_at')} <= '{moment}'"
-    )
-    if any(reworded for _, _, reworded in changed):
-        from memctl.store import schema
-
-        tokenizer = fts.tokenizer_of(db)
-        if tokenizer is not None:
-            db.run(schema.fts_table(tokenizer).replace("CREATE VIRTUAL TABLE ", "CREATE VIRTUAL TABLE temp.", 1))
+            older = db.value("SELECT sql FROM sqlite_temp_master WHERE type = 'view' AND name = 'memory_items'")
+            base = f"({str(older).partition(' AS ')[2]})" if older else "main.memory_items"
+            changed = list(_changed_since(db, moment))
+            db.run(f"CREATE TEMP TABLE memctl_then (at INTEGER PRIMARY KEY, {', '.join(items.COLUMNS)})")
+            marks = ", ".join("?" * (1 + len(items.COLUMNS)))
+            db.run_many(f"INSERT INTO temp.memctl_then VALUES ({marks})", [(row, *state) for row, state, _ in changed])
+            db.run("DROP VIEW IF EXISTS temp.memory_items")
+            if changed:
+                columns = ", ".join(f"CASE WHEN t.at IS NULL THEN m.{c} ELSE t.{c} END AS {c}" for c in items.COLUMNS)
+                source = f"{base} AS m LEFT JOIN temp.memctl_then AS t ON t.at = m.rowid"
+            else:
+                columns, source = ", ".join(f"m.{c} AS {c}" for c in items.COLUMNS), f"{base} AS m"
             db.run(
-                "INSERT INTO temp.memory_items_fts(rowid, title, content, tags, entities) "
-                f"SELECT i.rowid, {schema.indexed_columns('i')} FROM temp.memory_items AS i"
+                f"CREATE TEMP VIEW memory_items AS SELECT m.rowid AS rowid, {columns} FROM {source} "
+                f"WHERE {utc_of('m.created_at')} <= '{moment}'"
             )
+            if any(reworded for _, _, reworded in changed):
+                from memctl.store import schema
+
+                tokenizer = fts.tokenizer_of(db)
+                if tokenizer is not None:
+                    db.run(
+                        schema.fts_table(tokenizer).replace("CREATE VIRTUAL TABLE ", "CREATE VIRTUAL TABLE temp.", 1)
+                    )
+                    db.run(
+                        "INSERT INTO temp.memory_items_fts(rowid, title, content, tags, entities) "
+                        f"SELECT i.rowid, {schema.indexed_columns('i')} FROM temp.memory_items AS i"
+                    )
+        yield
 
 
 def _changed_since(db: Database, moment: str) -> Iterator[tuple[int, tuple[Any, ...], bool]]:

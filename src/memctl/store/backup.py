@@ -376,7 +376,17 @@ def back_up(db: Database, path: str, *, force: bool) -> dict[str, int]:
     The copy is of one moment, and is checked before it gets its name. Raises BackupExists for a file that is there
     (unless `force`), BackupFailed, and StoreCorrupt for a store that is damaged.
     """
-    _refuse_place(db, path, force=force)
+    if os.path.isdir(path):
+        raise errors.BackupFailed(path=path, reason="it is a folder")
+    if not os.path.isdir(os.path.dirname(path)):
+        raise errors.BackupFailed(path=path, reason="its folder does not exist")
+    for name in (db.path, *(db.path + suffix for suffix in connect.SIDE_FILES)):
+        if os.path.realpath(path) == os.path.realpath(name):
+            raise errors.BackupFailed(path=path, reason="that is the store itself")
+    if os.path.lexists(path) and not (os.path.islink(path) or os.path.isfile(path)):  # root could replace /dev/null
+        raise errors.BackupFailed(path=path, reason="it is no regular file")
+    if os.path.lexists(path) and not force:
+        raise errors.BackupExists(path=path)
     folder = os.path.dirname(path)
     part = os.path.join(folder, f".{os.path.basename(path)}.{os.urandom(6).hex()}.part")
     try:
@@ -399,20 +409,6 @@ def back_up(db: Database, path: str, *, force: bool) -> dict[str, int]:
         for suffix in ("", *connect.SIDE_FILES):
             with suppress(OSError):
                 os.unlink(part + suffix)
-
-
-def _refuse_place(db: Database, path: str, *, force: bool) -> None:
-    if os.path.isdir(path):
-        raise errors.BackupFailed(path=path, reason="it is a folder")
-    if not os.path.isdir(os.path.dirname(path)):
-        raise errors.BackupFailed(path=path, reason="its folder does not exist")
-    for name in (db.path, *(db.path + suffix for suffix in connect.SIDE_FILES)):
-        if os.path.realpath(path) == os.path.realpath(name):
-            raise errors.BackupFailed(path=path, reason="that is the store itself")
-    if os.path.lexists(path) and not (os.path.islink(path) or os.path.isfile(path)):  # root could replace /dev/null
-        raise errors.BackupFailed(path=path, reason="it is no regular file")
-    if os.path.lexists(path) and not force:
-        raise errors.BackupExists(path=path)
 
 
 def _copy_checked(db: Database, part: str) -> int:

@@ -220,12 +220,12 @@ def purged_ids(db: Database, item_ids: Iterable[str]) -> set[str]:
     return {row[0] for row in db.rows("SELECT item_id FROM memory_tombstones WHERE item_id IN (?*)", keys=item_ids)}
 
 
-def list_tombstones(db: Database, limit: int = -1) -> list[Tombstone]:
+def list_tombstones(db: Database) -> list[Tombstone]:
     """The tombstones, newest first."""
     if "memory_tombstones" not in db.tables:
         return []
-    sql = "SELECT item_id, content_hash, source, purged_at FROM memory_tombstones "
-    return [Tombstone(*row) for row in db.rows(f"{sql} ORDER BY purged_at DESC, item_id LIMIT ?", [limit])]
+    sql = "SELECT item_id, content_hash, source, purged_at FROM memory_tombstones ORDER BY purged_at DESC, item_id"
+    return [Tombstone(*row) for row in db.rows(sql)]
 
 
 def lift(db: Database, *, item_ids: Iterable[str] = (), hashes: Iterable[str] = ()) -> list[str]:

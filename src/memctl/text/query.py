@@ -23,10 +23,10 @@ class Query:
     parts    further words that may count: the pieces of identifiers and phrases
     runs     terms in scripts that put no blanks between words (Chinese, Japanese, Thai, Korean endings)
     dropped  the stop words that were left out
-    french   whether it is French rather than English
+    language en, fr, de or es: whose stop words and endings count
     """
 
-    __slots__ = ("blank", "dropped", "french", "parts", "runs", "terms", "text")
+    __slots__ = ("blank", "dropped", "language", "parts", "runs", "terms", "text")
 
     def __init__(
         self,
@@ -35,11 +35,11 @@ class Query:
         parts: Sequence[str],
         runs: Sequence[str],
         dropped: Sequence[str],
-        french: bool = False,
+        language: str = "en",
     ) -> None:
         self.text, self.blank = text, not text
         self.terms, self.parts, self.runs = tuple(terms), tuple(parts), tuple(runs)
-        self.dropped, self.french = tuple(dropped), french
+        self.dropped, self.language = tuple(dropped), language
 
 
 @lru_cache(maxsize=2)  # who answers a query asks again for its words
@@ -50,13 +50,13 @@ def analyse(text: str) -> Query:
         text = text.encode("utf-8", "replace").decode("utf-8")
     text = text.strip()
     words = [word for word in _words(text[:MAX_CHARS]) if any(map(str.isalnum, word))]
-    french = _is_french(words)
-    kept, dropped = _without_stop_words(words, french)
+    language = _language_of(words)
+    kept, dropped = _without_stop_words(words, language)
     terms = union(kept or words)[:MAX_TERMS]
     known = {term.casefold() for term in terms}
     parts = [part for term in terms for part in pieces(term) if part.casefold() not in known]
     runs = [run for term in terms if not term.isascii() for run in _stretches(term, unsegmented)]
-    return Query(text, terms, union(parts)[:MAX_TERMS], union(runs), dropped, french)
+    return Query(text, terms, union(parts)[:MAX_TERMS], union(runs), dropped, language)
 
 
 def normalised(query: Query) -> str:
@@ -165,28 +165,33 @@ def grams(run: str) -> list[str]:
     return union([run, *pairs])
 
 
-#: Common endings of words; of French ones, whose accents are taken off before, the longest first.
-_ENDINGS = ("ations", "ation", "ings", "ing", "ions", "ion", "ies", "ed", "es", "s", "y", "e")
-_FRENCH_ENDINGS = (
-    "issaient", "ements", "ations", "ateurs", "atrice", "issent", "ation", "ateur", "ement", "erent", "irent",
-    "aient", "euses", "antes", "oises", "aises", "ennes", "iques", "euse", "ante", "ants", "ives", "oise", "aise",
-    "enne", "ises", "ique", "ifs", "ait", "ent", "ant", "eux", "ive", "ees", "er", "ir", "ee", "es", "if", "it",
-    "a", "e", "s",
-)  # fmt: skip
-_UNACCENTED = str.maketrans("éèêëàâçùûüîïôö", "eeeeaacuuuiioo")
+#: Common endings of words, the longest first; those of other languages are compared without accents.
+_ENDINGS = {
+    "en": ("ations", "ation", "ings", "ing", "ions", "ion", "ies", "ed", "es", "s", "y", "e"),
+    "fr": (
+        "issaient", "ements", "ations", "ateurs", "atrice", "issent", "ation", "ateur", "ement", "erent", "irent",
+        "aient", "euses", "antes", "oises", "aises", "ennes", "iques", "euse", "ante", "ants", "ives", "oise", "aise",
+        "enne", "ises", "ique", "ifs", "ait", "ent", "ant", "eux", "ive", "ees", "er", "ir", "ee", "es", "if", "it",
+        "a", "e", "s",
+    ),
+    "de": ("ungen", "ung", "lich", "ern", "em", "en", "er", "es", "st", "et", "e", "n", "s", "t"),
+    "es": (
+        "aciones", "acion", "amente", "iendo", "iones", "ando", "ados", "adas", "idos", "idas", "cion", "ado", "ada",
+        "ido", "ida", "ar", "er", "ir", "os", "as", "es", "o", "a", "e", "s",
+    ),
+}  # fmt: skip
+_UNACCENTED = str.maketrans("éèêëàâçùûüîïôöäáíóúñ", "eeeeaacuuuiiooaaioun")
 
 
-def stem(word: str, *, french: bool = False) -> str:
+def stem(word: str, language: str = "en") -> str:
     """A word in lower case without a common ending, at least four letters of it.
 
-    With `french` the beginning that the forms of a French word share, without accents, at least five letters of it.
+    In other languages the beginning that the forms of a word share, without accents, at least five letters of it.
     """
-    low = word.lower()
-    endings: tuple[str, ...] = _ENDINGS
-    least = 4
-    if french:
-        low, endings, least = low.translate(_UNACCENTED), _FRENCH_ENDINGS, 5
-    for ending in endings:
+    low, least = word.lower(), 4
+    if language != "en":
+        low, least = low.translate(_UNACCENTED), 5
+    for ending in _ENDINGS[language]:
         if low.endswith(ending) and len(low) - len(ending) >= least:
             return low[: len(low) - len(ending)]
     return low
@@ -295,44 +300,92 @@ _NEGATION = frozenset(("no", "not", "nor"))
 # Names that look like auxiliaries when they open a query: "May release", "Will report".
 _NAMES = frozenset(("may", "will", "might"))
 
+#: Those of German and Spanish. Negation is not among them, and what is as often an ordinary word says little of where
+#: it stands.
+_MORE_STOP_WORDS = {
+    "de": frozenset(
+        """
+        aber als am an auch auf aus bei beim bin bis da damit das dass dem den denn der des die dies diese diesem diesen
+        dieser dieses du durch ein eine einem einen einer eines er es für gegen geht gibt habe haben hat hatte ich ihr
+        ihre ihrem ihren ihrer im in ins ist ja kann können könnte man mein meine meinem meinen meiner mich mir mit muss
+        müssen nach noch nur ob oder sein seine seinem seinen seiner sich sie sind so soll sollte über um und uns unser
+        unsere unter vom von vor wann war waren warum was welche welchem welchen welcher welches wem wen wenn wer werden
+        wie wieso wieviel will wir wird wo woher wohin womit wozu wurde wurden zu zum zur
+        """.split()
+    ),
+    "es": frozenset(
+        """
+        a al algo alguna alguno ante antes así como cómo con cual cuál cuales cuáles cuando cuándo cuánta cuántas cuánto
+        cuántos de del desde donde dónde e el ella ellas ellos en entre era eran es esa ese eso está están esta estas
+        este esto estos fue fueron ha hace hacen han hasta hay he la las le les lo los me mi mis nos nuestra nuestro o
+        para pero por porque puede pueden puedo que qué quién quien quiénes se sé sea ser si sobre son soy su sus
+        también te tengo tiene tienen tu tus un una unas uno unos y ya yo
+        """.split()
+    ),
+}
+_MORE_DOUBTFUL = frozenset(
+    "also ante antes bin den die dies era es fue ha hat hay he lo los man mi sea ser so son war was will y".split()
+)
+
 #: All of a language.
 _FR_EVERY = FR_STOP_WORDS | _FR_MORE | _FR_QUESTIONS
 _EN_EVERY = EN_STOP_WORDS | _EN_MORE | (QUESTION_WORDS - _FR_QUESTIONS)
 
 #: Words that fit any subject: "how do I *make* an option that can be *given several* times". A store may have them as
 #: rarely as the words that matter, so their rarity there does not tell what they weigh.
-EN_LIGHT = frozenset(
-    """
-    able actually add allow allows almost along already always another anything apart ask asked asks away back
-    become becomes begin best better bring call called came certain come comes completely consider contain contains
-    correctly currently different directly done during each early easily easy either else enough even ever every
-    everything exactly example existing exists explain far few find finds following found full gave generally get
-    gets getting give given gives go goes going good great happen happened happening happens hard help however
-    important instead keep keeps kept kind know known large later least leave less let like likely little look looks
-    lot made mainly make makes making many mean means mention mentioned might more most much must necessary need
-    needed needs never next none nothing now often once one onto other others otherwise overall particular per
-    please possible probably properly provide provides put quickly quite rather ready really recently right said say
-    says see seem seems seen several show shows simple simply since something sometimes soon still sure take taken
-    takes talk talked tell tells thing things think thought times together told too took toward towards try trying
-    until upon use used useful uses using usually various very want wanted wants way ways went whenever whether
-    whole within without works yes yet
-    """.split()
-)
-FR_LIGHT = frozenset(
-    """
-    afin aller appelle appelé après assez aucun aucune autre autres avant beaucoup besoin bien bon bonne cela chaque
-    certain certaine certaines certains ceux dire dit doit doivent donner encore ensemble façon faire fait faut fois
-    lequel laquelle lors manière meilleur mettre moins parfois permet peu peut peuvent plusieurs possible pouvoir
-    prendre presque quelque quelques rien savoir seulement souvent surtout toujours tous tout toute toutes trouve
-    trouver trop utilise utiliser veut vient voir vouloir vraiment
-    """.split()
-)
+LIGHT_WORDS = {
+    "en": frozenset(
+        """
+        able actually add allow allows almost along already always another anything apart ask asked asks away back
+        become becomes begin best better bring call called came certain come comes completely consider contain
+        contains correctly currently different directly done during each early easily easy either else enough even
+        ever every everything exactly example existing exists explain far few find finds following found full gave
+        generally get gets getting give given gives go goes going good great happen happened happening happens hard
+        help however important instead keep keeps kept kind know known large later least leave less let like likely
+        little look looks lot made mainly make makes making many mean means mention mentioned might more most much
+        must necessary need needed needs never next none nothing now often once one onto other others otherwise
+        overall particular per please possible probably properly provide provides put quickly quite rather ready
+        really recently right said say says see seem seems seen several show shows simple simply since something
+        sometimes soon still sure take taken takes talk talked tell tells thing things think thought times together
+        told too took toward towards try trying until upon use used useful uses using usually various very want
+        wanted wants way ways went whenever whether whole within without works yes yet
+        """.split()
+    ),
+    "fr": frozenset(
+        """
+        afin aller appelle appelé après assez aucun aucune autre autres avant beaucoup besoin bien bon bonne cela
+        chaque certain certaine certaines certains ceux dire dit doit doivent donner encore ensemble façon faire
+        fait faut fois lequel laquelle lors manière meilleur mettre moins parfois permet peu peut peuvent plusieurs
+        possible pouvoir prendre presque quelque quelques rien savoir seulement souvent surtout toujours tous tout
+        toute toutes trouve trouver trop utilise utiliser veut vient voir vouloir vraiment
+        """.split()
+    ),
+    "de": frozenset(
+        """
+        alle allem allen alles andere anderem anderen anderer anderes bekomme bekommen besser bekommt brauche
+        brauchen dann etwas finde finden findet ganz gemacht gut halte halten heraus hier hält jede jedem jeden
+        jeder jedes lasse lassen lege legen lässt mache machen macht mehr mehrere mehreren möchte nichts nutze
+        nutzen sehe sehen sehr selbst schon statt stelle stellen stellt tue tun verwende verwenden viel viele vielen
+        weiß wieder wissen wollen zeigen
+        """.split()
+    ),
+    "es": frozenset(
+        """
+        alguien algún bien cada deja dejar dejo después encontrar hacer hago haciendo haga hecho luego mejor misma
+        mismo mucha muchas mucho muchos muy más nada otra otras otro otros pasa poder poner pone pongo primero
+        querer quiero saber siempre solo sólo tener toda todas todo todos usa usar uso utilizar utilizo varias
+        varios veces ver vez
+        """.split()
+    ),
+}
 
 
-def _without_stop_words(words: list[str], french: bool) -> tuple[list[str], list[str]]:
+def _without_stop_words(words: list[str], language: str) -> tuple[list[str], list[str]]:
     """The words that count, and the stop words; capitals may say that a word is a name: IT security, report of May."""
-    # Those of the query's language, and those of the other that can be no ordinary word of this one.
-    stops = (_FR_EVERY | (_EN_EVERY - _EN_DOUBTFUL)) if french else (_EN_EVERY | (_FR_EVERY - _FR_DOUBTFUL)) - _NEGATION
+    stops = _MORE_STOP_WORDS.get(language)
+    if stops is None:  # those of the query's language, and those of the other that can be no ordinary word of this one
+        french = _FR_EVERY | (_EN_EVERY - _EN_DOUBTFUL)
+        stops = french if language == "fr" else (_EN_EVERY | (_FR_EVERY - _FR_DOUBTFUL)) - _NEGATION
     shouted = all(word.isupper() for word in words)
     kept: list[str] = []
     dropped: list[str] = []
@@ -347,8 +400,8 @@ def _without_stop_words(words: list[str], french: bool) -> tuple[list[str], list
     return kept, dropped
 
 
-def _is_french(words: list[str]) -> bool:
-    """Whether the function words (and accents) of a query say French rather than English.
+def _language_of(words: list[str]) -> str:
+    """The language that the function words (and accents) of a query say it is in; English unless they say another.
 
     A word that is an ordinary one in the other language says little, one that both languages use says nothing.
     """
@@ -361,7 +414,15 @@ def _is_french(words: list[str]) -> bool:
             english += 0.35 if low in _EN_DOUBTFUL else 1
         elif low not in _FR_EVERY:
             french += any(char in "éèêàçùûîôœ" for char in low)
-    return french >= 1 and french > english
+    found, most = ("fr", french) if french >= 1 and french > english else ("en", max(english, 0.9))
+    asked = [word.lower() for word in words]
+    for language, stops in _MORE_STOP_WORDS.items():
+        mine = [low for low in asked if low in stops]
+        said = sum(0.35 if low in _MORE_DOUBTFUL or low in _EN_EVERY or low in _FR_EVERY else 1 for low in mine)
+        said += language == "es" and sum(any(char in "ñóáíú" for char in low) for low in {*asked} - stops)
+        if said > most:
+            found, most = language, said
+    return found
 
 
 # --- what sort of reading a question is after: release notes name everything and explain little -----------------------
@@ -444,7 +505,7 @@ _HEBREW = (
 _REST = 3
 
 
-def other_forms(word: str, *, french: bool = False) -> list[str]:
+def other_forms(word: str, language: str = "en") -> list[str]:
     """Forms of a word that a stemmer does not find; mostly none.
 
     Of an English word the irregular ones; of an Arabic or Hebrew one itself without vowel points, without a prefix,
@@ -452,7 +513,7 @@ def other_forms(word: str, *, french: bool = False) -> list[str]:
     """
     if word.isascii():
         low = word.lower()
-        for before, after in (("|", " "), (" ", " "), (" ", "|")) if low.isalpha() and not french else ():
+        for before, after in (("|", " "), (" ", " "), (" ", "|")) if low.isalpha() and language == "en" else ():
             at = _IRREGULAR.find(before + low + after)
             if at >= 0:
                 group = _IRREGULAR[_IRREGULAR.rfind("|", 0, at + 1) + 1 : _IRREGULAR.find("|", at + 1)]

@@ -94,7 +94,8 @@ def find_named(text: str) -> Iterator[Reference]:
         kind, said = match.lastgroup or "", match[match.lastgroup or 0]
         if kind == "path":
             lines = [number for number in match.groups()[1:] if number and number.isdecimal()]
-            path = said[: _path_end(said)]
+            behind = re.search(_LINES + r"\)?$", said)
+            path = said[: behind.start()] if behind else said
             if _HOST.fullmatch(path):
                 yield Reference("host", path, path)
                 continue
@@ -121,12 +122,6 @@ def parse_place(given: str) -> Reference:
         if 0 < span[0] <= span[1]:
             return Reference("path", given, head, span)
     return Reference("path", given, given)
-
-
-def _path_end(said: str) -> int:
-    """Where the lines begin that stand behind a path."""
-    found = re.search(_LINES + r"\)?$", said)
-    return found.start() if found else len(said)
 
 
 def _is_file(name: str) -> bool:

@@ -226,9 +226,9 @@ def _links(db: "Database", view: "Redaction | None") -> "Mapping[str, list[dict[
 def _make_entities(
     db: "Database", view: "Redaction | None", lines: Iterator[dict[str, Any]]
 ) -> Iterator[dict[str, Any]]:
-    from memctl.lifecycle import entities
+    from memctl.lifecycle import importers
 
-    return entities.write_lines(lines, _links(db, view))
+    return importers.write_entities(lines, _links(db, view))
 
 
 def _write_notes(ctx: Context, answer: Exported, folder: str, view: "Redaction | None", *, whole: bool) -> PlainResult:
