@@ -49,7 +49,7 @@ class MemoryStore:
 
     def __init__(self, db_path: str = ":memory:", wal_mode: bool = True, fts_tokenizer: str | None = None) -> None:
         self._db = connect.open_write(str(db_path), create=True, tokenizer=fts_tokenizer, wal=wal_mode)
-        self._db.name_columns()
+        self._db.as_documented()
         self._lock = threading.RLock()
         self._fts_tokenizer = fts.tokenizer_of(self._db) or resolve_tokenizer(fts_tokenizer)
         self._last_found: SearchResult | None = None

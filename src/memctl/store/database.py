@@ -96,9 +96,11 @@ class Database:
         self.say: Callable[[str], None] | None = None  # takes a line for people; None: nobody listens
         self._told = set[str]()
 
-    def name_columns(self) -> None:
-        """Let rows answer to column names too (sqlite3.Row), as the documented MemoryStore has them."""
-        self.conn.row_factory = sqlite3.Row
+    def as_documented(self) -> None:
+        """Let the connection be as the documented MemoryStore has it: rows know column names, dates can be bound."""
+        from sqlite3 import Row  # the public module, whose import registers how dates are bound
+
+        self.conn.row_factory = Row
 
     def tell(self, line: str) -> None:
         """Tell people something they must know, once."""
