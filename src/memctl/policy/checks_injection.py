@@ -77,8 +77,7 @@ def unknown_installer(match: Match[str]) -> bool:
     """A statement that pipes what is fetched into a shell, unless all of it comes from an installer that is known."""
     known = tuple(_INSTALLERS.split())
     fetched = [f"{address[1]}/" for address in _ADDRESSES.finditer(match.group())]
-    is_known = bool(fetched) and "$" not in match.group() and all(address.startswith(known) for address in fetched)
-    return not is_known
+    return not fetched or "$" in match.group() or not all(address.startswith(known) for address in fetched)
 
 
 #: A line of settings: a name, a colon, and at most one word, or in other lines than a role's more of them.

@@ -528,11 +528,8 @@ def _is_told(low: str, verb: ClauseWord, who: ClauseWord) -> bool:
     if not verb.tongues & _ENGLISH:
         return True
     led, last = _led(low, verb.start), low[max(0, verb.start - _BEFORE) : verb.start].split()[-1:]
-    if low.startswith(":", who.end):
-        return led.isalpha() or led == ":"
-    if verb.number - who.last > _NEAR or not {"and", *_ABLE}.isdisjoint(last):
-        return False
-    return (led.isalpha() and led != "y") or led == ":"
+    near = led != "y" and verb.number - who.last <= _NEAR and {"and", *_ABLE}.isdisjoint(last)
+    return led == ":" or (led.isalpha() and (near or low.startswith(":", who.end)))
 
 
 def _led(low: str, place: int) -> str:
@@ -558,8 +555,7 @@ def _led(low: str, place: int) -> str:
         return mark
     if last == "be":
         return mark if rest and rest[-1] in _BE else ""
-    if last == "to" and rest[-1:] == ["is"]:
-        return "" if rest[0] in _AIMS else mark
     if last == "to" or last in _ABLE:
-        return mark if rest and rest[-1] in (_TO if last == "to" else _SUBJECTS) else ""
+        leads = bool(rest) and rest[-1] in (_TO if last == "to" else _SUBJECTS)
+        return mark if leads and _AIMS.isdisjoint(rest) else ""
     return ""

@@ -36,7 +36,8 @@ class Rule(NamedTuple):
                     groups of 3, 2 and 4, and so `#n334`, `#n63`, `#n67`; `#n8a` one before a hyphen and a letter),
                     `#value` (any run of 8 or more with letters and digits), `#long` (one of 20), `#hidden` (invisible
                     characters), `#tag` (markup that models use), `#tilde`, `#cjk`, `#short` (the whole text has at most
-                    120 characters), `#brief` (it has at most 700, and no block of code). Beside words, signs may stand in all groups but the first
+                    120 characters), `#brief` (it has at most 700, and no block of code). Beside words, signs may stand
+                    in all groups but the first
     pattern         regular expression, tried around the first group's keywords only. Secrets and PII match the text as
                     it is, injection and instructional rules its lower-case form. The last group to close, if any, is
                     the span that counts
