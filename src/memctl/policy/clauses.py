@@ -525,11 +525,10 @@ class OrderMatcher:
 
 def _is_told(low: str, verb: ClauseWord, who: ClauseWord) -> bool:
     """Whether a verb tells the one who is named before it: by "should" or a colon; not "an agent, set that"."""
-    if not verb.tongues & _ENGLISH:
-        return True
     led, last = _led(low, verb.start), low[max(0, verb.start - _BEFORE) : verb.start].split()[-1:]
     near = led != "y" and verb.number - who.last <= _NEAR and {"and", *_ABLE}.isdisjoint(last)
-    return led == ":" or (led.isalpha() and (near or low.startswith(":", who.end)))
+    told = led == ":" or (led.isalpha() and (near or low.startswith(":", who.end)))
+    return told or not verb.tongues & _ENGLISH
 
 
 def _led(low: str, place: int) -> str:
