@@ -274,6 +274,14 @@ def test_a_dry_run_makes_no_store() -> None:
     assert not Path(STORE).exists()
 
 
+def test_a_dry_run_without_a_store_counts_lines_that_say_the_same() -> None:
+    lines = jsonl(*({"content": "c", "tags": [tag], "importance": value} for tag, value in (("a", 0.5), ("b", 0.9))))
+    dry = ok("import", "--dry-run", "--json", stdin=lines).json()
+    wet = ok("import", "--json", stdin=lines).json()
+    del wet["run"]
+    assert dry == {**wet, "dry_run": True}
+
+
 # --- bad lines ---------------------------------------------------------------------------------------------------
 
 

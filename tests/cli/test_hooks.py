@@ -83,6 +83,7 @@ def test_what_the_guard_cannot_judge_it_stops(data: bytes) -> None:
 
 def test_a_guard_that_is_called_wrongly_stops_the_call() -> None:
     assert run("hooks", "safety-guard", "--no-such-flag").code == 2
+    assert run("--no-such-flag", "hooks", "safety-guard").code == 2
     assert run("hooks", "no-such-hook").code == 1
     assert spawn("hooks", "safety-guard", stdin=b"{").code == 2
 

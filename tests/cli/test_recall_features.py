@@ -124,6 +124,19 @@ def test_a_share_is_from_0_to_1(value: str) -> None:
     assert run("recall", "x", f"--min-coverage={value}").code == 1
 
 
+@pytest.mark.parametrize(
+    ("question", "answer"),
+    [
+        ("¿Qué hago primero cuando siempre deja rotos los paquetes?", "Los paquetes rotos se reparan con apt install"),
+        ("Wie finde ich etwas und lege mehrere Kopien der Partitionen an?", "Kopien der Partitionen macht dd"),
+    ],
+)
+def test_light_words_that_nothing_has_do_not_hush_an_answer(question: str, answer: str) -> None:
+    store(*({"id": f"MEM-{n}", "content": f"lantern{n} quarry{n} harbour{n}"} for n in range(40)))
+    store({"id": "MEM-a", "content": answer})
+    assert "[MEM-a]" in ok("recall", question, "--auto").text
+
+
 # --- no header ---------------------------------------------------------------------------------------------------
 
 

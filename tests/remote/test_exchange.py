@@ -418,7 +418,7 @@ def test_every_command_knows_a_twin_by_both_of_its_ids() -> None:
             assert home.ok(command, other).text == home.ok(command, hers).text, command
     with open_context(anna.db) as ctx:
         ctx.allow(READ)
-        assert [item.id for item in operation("read")(ctx, [his]).items] == [hers]
+        assert [item["id"] for item in operation("read")(ctx, [his]).as_dict()["items"]] == [hers]
 
 
 def test_sync_watches_until_it_is_stopped() -> None:

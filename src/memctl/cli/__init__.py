@@ -45,7 +45,12 @@ def run(argv: list[str], console: Console) -> int:
 
 
 def _dispatch(argv: list[str], console: Console) -> int:
-    given = parser.leading(argv)
+    try:
+        given = parser.leading(argv)
+    except errors.MemctlError as exc:
+        if argv[-2:] == ["hooks", "safety-guard"]:  # the guard stops the call where a global option is wrong, too
+            raise errors.GuardFailed(reason=exc.message) from exc
+        raise
     name, rest = (given.words[0], given.words[1:]) if given.words else ("", [])
     if given.version or given.help:
         return _about([name], console, given)

@@ -175,6 +175,7 @@ class _ImportRun:
         self.held: set[str] = set()
         self.archived: set[str] = set()
         self.purged: set[str] = set()  # hashes and ids of what somebody purged here
+        self.protected: set[str] = set()  # ids of what a tool may not change
         self.batch: dict[str, MemoryItem] = {}  # what is to be written of this batch, and what is to change
         self.changed: dict[str, MemoryItem] = {}
         self.importance = ImportanceChanges()

@@ -9,7 +9,7 @@ a million; unlike a score, it can be compared with a fixed bound.
 import math
 from collections.abc import Mapping
 
-from memctl.retrieve.candidates import K1, SearchResult
+from memctl.retrieve.candidates import K1, LIGHT, SearchResult
 from memctl.store.database import Database
 from memctl.store.search import index
 from memctl.store.search.index import Candidate
@@ -165,11 +165,14 @@ def coverage(result: SearchResult, useful: Mapping[str, float] = {}) -> tuple[fl
 def _weigh_terms(result: SearchResult) -> list[tuple[float, float, "Mapping[int, float] | None", str]]:
     """What each word weighs, the share of it that a match is worth, which rows hold it, and its root.
 
-    The rows are None for a common word, which was not looked up.
+    The rows are None for a common word, which was not looked up. A light word ("hago", "finde") counts less, as it does
+    for the order, but not in English, where a stemmer finds its other forms: it is seldom rare.
     """
     looked_up = {term.word: term for term in result.terms if term.whole}
     common = {term.word: term for term in result.rest if term.whole}
     items = result.items + BACKGROUND
+    language = result.query.language
+    light = queries.LIGHT_WORDS[language] if language != "en" else ()
 
     def rarity(having: int) -> float:
         return math.log1p((items - having + 0.5) / (having + 0.5))
@@ -177,11 +180,12 @@ def _weigh_terms(result: SearchResult) -> list[tuple[float, float, "Mapping[int,
     out: list[tuple[float, float, Mapping[int, float] | None, str]] = []
     for word in result.query.terms:
         term = looked_up.get(word) or common.get(word)
+        counts = LIGHT if word.lower() in light else 1.0
         if term is None or (word in looked_up and not term.rows):  # nothing here has it
-            out.append((rarity(0), 0.0, {}, ""))
+            out.append((rarity(0) * counts, 0.0, {}, ""))
             continue
         weight, worth = rarity(len(term.rows) or min(term.found, result.items)), term.forms[0][1]
         if worth < 1.0:  # no item has the word itself, only what it may have meant
             weight, worth = rarity(0), GUESSED * worth
-        out.append((weight, worth, term.rows if word in looked_up else None, term.root))
+        out.append((weight * counts, worth, term.rows if word in looked_up else None, term.root))
     return out

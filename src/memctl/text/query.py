@@ -382,10 +382,11 @@ LIGHT_WORDS = {
 
 def _without_stop_words(words: list[str], language: str) -> tuple[list[str], list[str]]:
     """The words that count, and the stop words; capitals may say that a word is a name: IT security, report of May."""
-    stops = _MORE_STOP_WORDS.get(language)
-    if stops is None:  # those of the query's language, and those of the other that can be no ordinary word of this one
-        french = _FR_EVERY | (_EN_EVERY - _EN_DOUBTFUL)
-        stops = french if language == "fr" else (_EN_EVERY | (_FR_EVERY - _FR_DOUBTFUL)) - _NEGATION
+    # Those of the query's language, and those of another that can be no ordinary word of this one.
+    if language == "en":
+        stops = (_EN_EVERY | (_FR_EVERY - _FR_DOUBTFUL)) - _NEGATION
+    else:
+        stops = _MORE_STOP_WORDS.get(language, _FR_EVERY) | (_EN_EVERY - _EN_DOUBTFUL)
     shouted = all(word.isupper() for word in words)
     kept: list[str] = []
     dropped: list[str] = []
@@ -415,12 +416,14 @@ def _language_of(words: list[str]) -> str:
         elif low not in _FR_EVERY:
             french += any(char in "éèêàçùûîôœ" for char in low)
     found, most = ("fr", french) if french >= 1 and french > english else ("en", max(english, 0.9))
-    asked = [word.lower() for word in words]
+    shouted = all(word.isupper() for word in words)
+    asked = [word.lower() for word in words if shouted or len(word) == 1 or not word.isupper()]  # MIT is a name
     for language, stops in _MORE_STOP_WORDS.items():
-        mine = [low for low in asked if low in stops]
-        said = sum(0.35 if low in _MORE_DOUBTFUL or low in _EN_EVERY or low in _FR_EVERY else 1 for low in mine)
-        said += language == "es" and sum(any(char in "ñóáíú" for char in low) for low in {*asked} - stops)
-        if said > most:
+        own = stops - _MORE_DOUBTFUL - _EN_EVERY - _FR_EVERY
+        clear = sum(low in own for low in asked)
+        clear += language == "es" and sum(any(char in "ñóáíú" for char in low) for low in {*asked} - stops)
+        said = clear + 0.35 * sum(low in stops and low not in own for low in asked)
+        if clear and said > most:  # words that are ordinary ones elsewhere decide nothing alone
             found, most = language, said
     return found
 
