@@ -6,9 +6,9 @@
     publish            what is on its way out               (one call)
     one transaction    it has arrived
 
-A transaction takes a thousand statements at most, so that nobody else who writes waits for long. Whatever ends it in
-between, the next one goes on: a segment is on its way out until it was seen to have arrived, how far a log was read is
-noted when all of that is written, and what is read twice changes nothing.
+A transaction takes a thousand statements at most, and a gap follows, so that nobody else who writes waits for long.
+Whatever ends it in between, the next one goes on: a segment is on its way out until it was seen to have arrived, how
+far a log was read is noted when all of that is written, and what is read twice changes nothing.
 """
 
 import gc
@@ -164,6 +164,8 @@ class RemoteExchange:
         version = remotes.version_of(self.db)
         dirty = remotes.dirty_ids(self.db)
         for start in range(0, len(dirty), _PORTION):
+            if start:
+                ids.pause(0.02, 0.06)
             with self.db.atomic():
                 self._take_stock(dirty[start : start + _PORTION])
         if not accept:
@@ -171,7 +173,9 @@ class RemoteExchange:
             may_remove = [one for one in news.records if one[2] in known or not one[3].keys().isdisjoint(_REMOVE)]
             gone = self.done.archived + self.done.purged
             check_removals(self.db, self.remote, self._joined(may_remove, known).values(), gone)
-        for some in news.portions():
+        for number, some in enumerate(news.portions()):
+            if number:  # SQLite has others ask every 50 to 100 ms: without a gap they wait for the whole exchange
+                ids.pause(0.02, 0.06)
             with self.db.atomic():
                 before_it, version = version, remotes.version_of(self.db)
                 if version != before_it:  # others wrote: what they changed is known before anything is joined

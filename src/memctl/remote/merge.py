@@ -150,11 +150,8 @@ def words_of(state: State) -> tuple[list[str], list[str]]:
 
 def ids_of(state: State) -> dict[str, str]:
     """The ids that a state's item was born with, each with its first stamp; the first id is the first one born."""
-    births = state.get("born", {})
-    if len(births) < 2:  # nearly always
-        return {birth[0]: stamp for stamp, birth in births.items()}
-    out: dict[str, str] = {}
-    for stamp in sorted(births):
+    births, out = state.get("born", {}), dict[str, str]()
+    for stamp in births if len(births) < 2 else sorted(births):
         out.setdefault(births[stamp][0], stamp)
     return out
 
@@ -399,8 +396,7 @@ def rows(
 
     names  by key the id that it has here, where that is not the first one that it was born with
     """
-    states = dict(sorted(states.items()))
-    shown = _shown_ids(states, names or {})
+    shown = _shown_ids(states := dict(sorted(states.items())), names or {})
     by_id = {one: key for key, state in reversed(states.items()) for one in ids_of(state)}
     by_id |= {one: key for key, one in shown.items()}
     lives = {key: _life(state) for key, state in states.items()}
