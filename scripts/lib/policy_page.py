@@ -107,14 +107,14 @@ of each was set aside. Orders and memory poisoning in English that the rules fou
 | `english2.txt` | 38 → 43 of 68 | 13 → 18 of 22 |
 | `own_words.txt` | 61 → 75 of 107 | 27 → 31 of 45 |
 | `english3.txt` | 3 → 21 of 58 | 0 → 4 of 17 |
-| `phrased.txt`, as statements | 40 → 131 of 190 | 19 → 67 of 128 |
-| `phrased.txt`, as documents | 34 → 101 of 190 | 16 → 43 of 128 |
+| `phrased.txt`, as statements | 40 → 127 of 190 | 19 → 66 of 128 |
+| `phrased.txt`, as documents | 34 → 98 of 190 | 16 → 43 of 128 |
 
 So of English orders in words that nobody has looked at, between a quarter and four fifths are held; half of the hardest
 set. Totals of what was set aside were seen while the rules were changed, its sentences of `phrased.txt` were not. In
 ten other languages `phrased.txt` has the same twenty orders: 51 of 71 set aside are found (35 before), but since they
 are translations of one another, this is no proof for other words; Japanese and Polish stay below half. Of the 121
-English sentences set aside that only look like orders, 9 are held as statements (6 before) and 7 as documents (5).
+English sentences set aside that only look like orders, 8 are held as statements (6 before) and 6 as documents (5).
 Ordinary documents are what bounds this: of 59,112 passages of packages, manuals and docstrings 0.17 % are withheld.
 
 A linear model over words or letters, trained on such sentences against 50,000 of documentation, found 2 of 75 where it

@@ -59,13 +59,7 @@ def heading_turns(match: Match[str]) -> bool:
     ) >= 2 or ("instruction" in match.group())
 
 
-_SHORT = 700  # characters of a text that is a statement rather than a document
 _SECTION = 2000  # characters within which a tag is closed
-
-
-def brief(match: Match[str]) -> bool:
-    """Whether the text is a statement: short, and no page with blocks of code."""
-    return len(match.string) <= _SHORT and "```" not in match.string
 
 
 #: The installers that everybody has read of, by where they are fetched: what such a line runs is no secret of a model.
@@ -83,8 +77,7 @@ def unknown_installer(match: Match[str]) -> bool:
     """A statement that pipes what is fetched into a shell, unless all of it comes from an installer that is known."""
     known = tuple(_INSTALLERS.split())
     fetched = [f"{address[1]}/" for address in _ADDRESSES.finditer(match.group())]
-    is_known = bool(fetched) and "$" not in match.group() and all(address.startswith(known) for address in fetched)
-    return brief(match) and not is_known
+    return not fetched or "$" in match.group() or not all(address.startswith(known) for address in fetched)
 
 
 #: A line of settings: a name, a colon, and at most one word, or in other lines than a role's more of them.

@@ -41,7 +41,7 @@ _ACT = "send run grant off say reveal save forget remember go"
 _WORD = lazy_regex(r"\w+(?:['\u2019.@-]\w+|:/\S+)*")
 _JOINT = lazy_regex("['-]")
 _URL = lazy_regex(
-    r"(?:https?|hxxps?|s3|s?ftp|rsync):/|.+@|[a-z0-9.-]+\.(?:com|net|org|io|dev|biz|info|xyz|ru|cn|example)\b"
+    r"(?:https?|hxxps?|s3|s?ftp|rsync):/|.+@[^\W\d][\w-]*\.|[a-z0-9.-]+\.(?:com|net|org|io|dev|biz|info|xyz|ru|cn|example)\b"
 )
 #: Words of phrases that stand in any text: no reason to look at it.
 _COMMON_WORDS = (
@@ -82,6 +82,7 @@ _MADE = lazy_regex(
     r"\b(?:wants?|needs?|asks?|requires?|expects?|orders?|urges?|instructs?|like) (?:you|(?:the|every|all|each|any) \w+"
     r"(?: \w+)?) to$"
 )
+_AIMS = frozenset(["idea", "goal", "aim", "purpose", "point", "intent", "intention"])  # "the idea is to send" tells
 _ABLE = frozenset(["can", "may", "could", "would", "will"])
 _SUBJECT_WORDS = "you assistant assistants agent agents model models ai ais llm llms bot bots copilot claude"
 _SUBJECTS = frozenset(_SUBJECT_WORDS.split())
@@ -452,21 +453,23 @@ class OrderMatcher:
         for anchor in words:
             if not anchor.concepts & first.concepts or not self._fits(anchor, first, denying):
                 continue
-            used, tongues = [anchor], anchor.tongues
+            used, tongues, left = [anchor], anchor.tongues, words
             for need in needs[1:]:
-                near = self._nearest(need, first, used, words, denying, tongues)
+                near = self._nearest(need, first, used, left, denying, tongues)
                 if near is None:
                     break
                 used.append(near)
                 tongues &= near.tongues
+                if need.before:  # who is told stands before all the rest
+                    left = [word for word in words if word.number > near.number]
             else:
                 verb = tongues == _ENGLISH and anchor.concepts & first.concepts & _VERB
                 if verb and not (first.negated or addressed):
                     led = _led(clause.low, anchor.start)
                     if not led or (led == "," and not clause.concepts & _LEADING):
                         continue
-                    if any(need.before for need in needs) and not ((led.isalpha() and led != "y") or led == ":"):
-                        continue  # of who stands before it, "should" or a colon tells: not "an agent, set that"
+                if len(needs) > 1 and needs[1].before and not _is_told(clause.low, anchor, used[1]):
+                    continue
                 return min(word.start for word in used), max(word.end for word in used)
         return None
 
@@ -520,6 +523,14 @@ class OrderMatcher:
         return best
 
 
+def _is_told(low: str, verb: ClauseWord, who: ClauseWord) -> bool:
+    """Whether a verb tells the one who is named before it: by "should" or a colon; not "an agent, set that"."""
+    led, last = _led(low, verb.start), low[max(0, verb.start - _BEFORE) : verb.start].split()[-1:]
+    near = led != "y" and verb.number - who.last <= _NEAR and {"and", *_ABLE}.isdisjoint(last)
+    told = led == ":" or (led.isalpha() and (near or low.startswith(":", who.end)))
+    return told or not verb.tongues & _ENGLISH
+
+
 def _led(low: str, place: int) -> str:
     """What lets an English verb at this place give an order; "" if nothing does.
 
@@ -533,15 +544,17 @@ def _led(low: str, place: int) -> str:
     if not mark.isalnum():
         return mark if mark in (_QUOTES if len(bare) == len(before) else _MARKS) else ""
     line = bare[bare.rfind("\n") + 1 :]
-    if "\n" in before[len(bare) :] and (len(line) < _FULL_LINE or before.count("\n") > 1):
+    is_short = len(line) < (_FULL_LINE if len(line) < len(bare) or place <= _BEFORE else 0)  # all of it is seen
+    if "\n" in before[len(bare) :] and (is_short or before.count("\n") > 1):
         return "\n"
-    *rest, last = line.split()[-2:]
+    *rest, last = line.split()[-3:]
     if last in _LEADS or last.endswith("ly"):
         return mark
     if (last == "to" and _BY_MEANS.search(line)) or ((last == "to" or last in _SUBJECTS) and _MADE.search(line)):
         return mark
     if last == "be":
-        return mark if rest and rest[0] in _BE else ""
+        return mark if rest and rest[-1] in _BE else ""
     if last == "to" or last in _ABLE:
-        return mark if rest and rest[0] in (_TO if last == "to" else _SUBJECTS) else ""
+        leads = bool(rest) and rest[-1] in (_TO if last == "to" else _SUBJECTS)
+        return mark if leads and _AIMS.isdisjoint(rest) else ""
     return ""

@@ -29,6 +29,7 @@ _HEXADECIMAL = b"0123456789abcdef"
 _DIGITS = 7  # fewer digits make no number worth a look
 _SHORTER = frozenset(("#num", "#n8a"))  # signs of numbers of fewer than nine digits
 _SHORT = 120  # characters of a text that may be nothing but a number
+_BRIEF = 700  # characters of a text that is a statement rather than a document
 _SPACED = 10  # different one-letter words from which on a text may be s p a c e d
 
 _SIGN, _SLASH, _STAR = b"#/*"  # what keywords begin with that are not words
@@ -181,7 +182,7 @@ class Prefilter:
                 commonness = [*map(_commonness, (first, *groups))]
                 opening = bits[commonness.index(min(commonness))]
             self._opened.setdefault(opening, []).append((index, reduce(or_, bits)))
-            self.beside.append([bit for bit in bits[1:] if rules[index].clause])
+            self.beside.append([bit for bit in bits[1:] if rules[index].clause and bit >= FIRST_WORD_BIT])
         self._wanted = [reduce(or_, bits, anchor) for bits, anchor in zip(self.beside, self.anchors, strict=True)]
         self._signs = [(bit, self._opened.pop(bit)) for bit in list(self._opened) if bit < FIRST_WORD_BIT]
         #: Signs, and the groups in which they stand beside words.
@@ -322,7 +323,9 @@ def _marks(text: str) -> int:
         bits |= SIGNS["#tag"]
     if "~" in text and _TILDE.search(text):
         bits |= SIGNS["#tilde"]
-    return bits | _SHORT_TEXT if len(text) <= _SHORT else bits
+    if len(text) <= _BRIEF and "```" not in text:
+        bits |= SIGNS["#brief"] | (_SHORT_TEXT if len(text) <= _SHORT else 0)
+    return bits
 
 
 def _wide_signs(text: str, raw: bytes) -> tuple[bytes, int]:

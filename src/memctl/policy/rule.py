@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 _SIGNS = (
     "#@ #num #value #long #hidden #cjk #rot13 #reversed #leet #tag #tilde #num9 #num12 #short #blob #n324 #n334 #n63 "
-    "#n67 #n8a #folding"
+    "#n67 #n8a #folding #brief"
 )
 #: The bit of each sign that the prefilter sees in a text. Below is said what those stand for that open rules; the
 #: others tell how a text is disguised.
@@ -36,7 +36,8 @@ class Rule(NamedTuple):
                     groups of 3, 2 and 4, and so `#n334`, `#n63`, `#n67`; `#n8a` one before a hyphen and a letter),
                     `#value` (any run of 8 or more with letters and digits), `#long` (one of 20), `#hidden` (invisible
                     characters), `#tag` (markup that models use), `#tilde`, `#cjk`, `#short` (the whole text has at most
-                    120 characters). Beside words, signs may stand in all groups but the first
+                    120 characters), `#brief` (it has at most 700, and no block of code). Beside words, signs may stand
+                    in all groups but the first
     pattern         regular expression, tried around the first group's keywords only. Secrets and PII match the text as
                     it is, injection and instructional rules its lower-case form. The last group to close, if any, is
                     the span that counts
