@@ -110,8 +110,9 @@ class Engine:
             far = 0
             if not self._far.keys().isdisjoint(candidates.rules):
                 low = piece.lower()
-                cued = [i for i in candidates.rules if not self._cues[i] or any(map(low.__contains__, self._cues[i]))]
-                far = max((self._far.get(i, 0) for i in cued), default=0)
+                for i in self._far.keys() & candidates.rules:
+                    if not self._cues[i] or any(map(low.__contains__, self._cues[i])):
+                        far = max(far, self._far[i])
             if far:  # a larger piece: what it overlaps with must be far longer, and shall not be looked at many times
                 stop = _piece_end(text, start, far)
                 piece = text[start : stop + far]
@@ -124,7 +125,8 @@ class Engine:
                 settled, waiting = settled + hits, None
             elif cut[0].start < stop:  # the next piece will not see all of it
                 settled, waiting = settled + self._whole(text, waiting, []), None
-            found.update(((hit.start, hit.end, hit.rule.id), hit) for hit in settled)
+            for hit in settled:
+                found[hit.start, hit.end, hit.rule.id] = hit
             start = stop
         for hit in self._whole(text, waiting, []) if waiting else ():
             found[hit.start, hit.end, hit.rule.id] = hit

@@ -185,8 +185,8 @@ class Arrival:
         else:
             made = min(times.canonical(fields["made"]), self._now)
             item_id = self._free_id(one)
-            item = MemoryItem(id=item_id, scope=self._back[one.scope], created_at=made, **kept)
-            item.provenance = self._source(one, fields)
+            source = self._source(one, fields)
+            item = MemoryItem(id=item_id, scope=self._back[one.scope], created_at=made, provenance=source, **kept)
         tidy_statement(item)
         return item
 

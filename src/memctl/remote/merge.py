@@ -396,14 +396,14 @@ def rows(
 
     names  by key the id that it has here, where that is not the first one that it was born with
     """
-    shown = _shown_ids(states, names or {})
-    by_id = {one: key for key, state in sorted(states.items(), reverse=True) for one in ids_of(state)}
+    shown = _shown_ids(states := dict(sorted(states.items())), names or {})
+    by_id = {one: key for key, state in reversed(states.items()) for one in ids_of(state)}
     by_id |= {one: key for key, one in shown.items()}
     lives = {key: _life(state) for key, state in states.items()}
     cut = _circles(states, lives, by_id)
-    purged = {one: state for _, state in sorted(states.items()) if state.get("gone") for one in ids_of(state)}
+    purged = {one: state for state in states.values() if state.get("gone") for one in ids_of(state)}
     out = {}
-    for key, state in sorted(states.items()):
+    for key, state in states.items():
         taken = state if state.get("gone") else None
         if purged and not taken:
             taken = next((purged[one] for one in ids_of(state) if one in purged), None)
@@ -431,7 +431,7 @@ def _shown_ids(states: Mapping[str, State], names: Mapping[str, str]) -> dict[st
     """
     out = dict(names)
     taken = set(out.values())
-    for key, state in sorted(states.items()):
+    for key, state in states.items():  # in order
         if key not in out:
             first = next(iter(ids_of(state)), "")
             out[key] = f"MEM-{key[:12]}" if first in taken or not first else first
@@ -452,7 +452,7 @@ def _circles(
 ) -> set[str]:
     """The keys whose replacement does not count, because what replaces them is replaced by them: the newest of each."""
     cut = set[str]()
-    for start in sorted(states):
+    for start in states:  # in order
         path, key = list[str](), start
         while key in lives and key not in path and key not in cut and lives[key][0] and lives[key][1]:
             path.append(key)
@@ -554,6 +554,7 @@ def _members(held: Mapping[str, list[Any]]) -> list[str]:
     if not held:
         return []
     alive = sorted(
-        (sorted([one for one in adds.items() if one[0] not in drops]), key) for key, (adds, drops) in held.items()
+        ([*adds.items()] if len(adds) == 1 and not drops else sorted(x for x in adds.items() if x[0] not in drops), key)
+        for key, (adds, drops) in held.items()
     )
     return [some[0][1] for some, _ in alive if some]

@@ -8,12 +8,14 @@ they are exchanged. That something was purged or released is an intent, which th
 import json
 import zlib
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from functools import partial
 
 from memctl import ids
 from memctl.annotations import Any, NamedTuple
 from memctl.errors import MemctlError
 from memctl.store.connect import DIRTY_TRIGGERS
 from memctl.store.database import Database
+from memctl.text import jsons
 
 TABLES = """
 CREATE TABLE IF NOT EXISTS memctl_remotes (      -- what is exchanged with other machines, and where
@@ -364,7 +366,7 @@ _ZDICT = (
     b'"text":{"",{}]},"tags":{":[{"":""},[]]}}{"born":{"17:["MEM-","2026-00+00:00","'
 )
 #: Compact, and characters as they are: the store has one for each statement.
-_dump = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
+_dump = partial(jsons.encode, compact=True)
 
 
 def mark_sent(db: Database, remote: str, keys: Iterable[str]) -> None:

@@ -35,13 +35,11 @@ def is_blank(text: str) -> bool:
 def one_line(text: str, limit: int = TITLE_CHARS) -> str:
     """The text on one line of at most `limit` characters: line breaks, control and direction marks become blanks."""
     text = text[: 8 * limit]
-    plain = text.isascii() and text.isprintable()  # most are
-    if not plain:
+    if not (text.isascii() and text.isprintable()):  # most are
         text = clean(text)
-    if not plain and not text.isprintable():
-        breaks = {char for char in text if unicodedata.category(char) in _NOT_IN_A_LINE} - _JOINERS
-        text = "".join([" " if char in breaks else char for char in text])
-    if not text.isascii():
+        if not text.isprintable():
+            breaks = {char for char in text if unicodedata.category(char) in _NOT_IN_A_LINE} - _JOINERS
+            text = "".join([" " if char in breaks else char for char in text])
         text = unicodedata.normalize("NFC", text)
     text = " ".join(text.split())
     return text if len(text) <= limit else text[: limit - 1].rstrip() + "…"

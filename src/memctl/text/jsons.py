@@ -13,6 +13,8 @@ except ImportError:  # a Python without them
     _parts = None
 
 _BLANKS = " \t\n\r"
+#: What stands between a key and its value, and between members: for people, and where room counts.
+_SPACED, _COMPACT = (": ", ", "), (":", ",")
 #: Keys are written as they come, wrong ones are refused, numbers that are none are written.
 _SORT_KEYS, _SKIP_KEYS, _ALLOW_NAN = False, False, True
 
@@ -42,19 +44,30 @@ def decode(text: str) -> Any:
     return value
 
 
-def encode(value: object, *, ascii_only: bool = False) -> str:
-    """A value as JSON in one line, as `json.dumps` writes it; é stays é, so that the full-text index sees it."""
+def _refused(value: object) -> object:
+    raise TypeError(f"Object of type {type(value).__name__} is not JSON serializable")
+
+
+def _writer(separators: tuple[str, str], *, ascii_only: bool = False) -> Any:
+    """What writes a value as the pieces of its JSON; made once, as making one takes as long as writing a short list."""
     if _scan is None:
         import json
 
-        return json.dumps(value, ensure_ascii=ascii_only)
+        encoder = json.JSONEncoder(ensure_ascii=ascii_only, separators=(separators[1], separators[0]))
+        return lambda value, _depth: (encoder.encode(value),)
     write_text = _parts.encode_basestring_ascii if ascii_only else _parts.encode_basestring
-    make = _parts.make_encoder(None, _refused, write_text, None, ": ", ", ", _SORT_KEYS, _SKIP_KEYS, _ALLOW_NAN)
-    return "".join(make(value, 0))
+    return _parts.make_encoder(None, _refused, write_text, None, *separators, _SORT_KEYS, _SKIP_KEYS, _ALLOW_NAN)
 
 
-def _refused(value: object) -> object:
-    raise TypeError(f"Object of type {type(value).__name__} is not JSON serializable")
+_write, _write_ascii, _write_compact = _writer(_SPACED), _writer(_SPACED, ascii_only=True), _writer(_COMPACT)
+
+
+def encode(value: object, *, ascii_only: bool = False, compact: bool = False) -> str:
+    """A value as JSON in one line, as `json.dumps` writes it; é stays é, so that the full-text index sees it.
+
+    compact  without blanks between its parts
+    """
+    return "".join((_write_compact if compact else _write_ascii if ascii_only else _write)(value, 0))
 
 
 def read(text: str, start: int = 0, *, strict: bool = True) -> tuple[Any, int]:
