@@ -1,6 +1,6 @@
 """The documented Python API: names, signatures, behaviour."""
 
-import datetime
+import datetime as dt
 import importlib
 import inspect
 import threading
@@ -136,6 +136,7 @@ def test_stats_reset_and_moving(store: MemoryStore) -> None:
     assert [i.content for i in store.search_fulltext("alpha b")] == ["alpha"]
 
 
+@pytest.mark.filterwarnings("ignore:The default date adapter")
 def test_what_older_programs_reach_for(store: MemoryStore) -> None:
     from memctl.store import _rank_by_coverage
 
@@ -146,7 +147,7 @@ def test_what_older_programs_reach_for(store: MemoryStore) -> None:
     assert [i.id for i in store._search_fts5_prefix_and(["signing", "keys"])] == [both.id]
     assert _rank_by_coverage([one, both], ["signing", "keys"]) == [both, one]
     assert store._conn.execute("SELECT count(*) AS n FROM memory_items").fetchone()["n"] == 2
-    assert store._conn.execute("SELECT ? AS day", (datetime.date(2026, 1, 2),)).fetchone()["day"] == "2026-01-02"
+    assert store._conn.execute("SELECT ? AS day", (dt.date(2026, 1, 2),)).fetchone()["day"] == "2026-01-02"
     store._log_event("custom", both.id, {"a": 1})
     assert store.read_events(both.id, "custom")[0].details == {"a": 1}
     store._fts5_available = False
