@@ -118,18 +118,23 @@ def _stamps(state: State) -> Iterator[str]:
         yield from (stamp for adds, _ in state.get(name, {}).values() for stamp in adds)
 
 
-def words_of(state: State) -> tuple[list[str], list[str]]:
+def words_of(state: State, stamp: str) -> tuple[list[str], list[str]]:
     """All that a state says: its texts, and words beside them. The first text has the lines by which an item of it
     is judged: title, content, tags, entities, source.
+
+    stamp  as `newborn` has it
     """
-    if stamp := newborn(state):
-        words: list[Any] = [one for name in SETS for key, (adds, _) in state.get(name, {}).items()
-                            for one in (key, adds[stamp])]  # fmt: skip
-        *fields, source = state["born"][stamp]
-        lines = [fields[2], state["text"][stamp][0], *_members(state.get("tags", {})),
-                 *_members(state.get("entities", {})), source[1]]  # fmt: skip
-        words += [*fields, source[0], *source[2]]
-        return ["\n".join(filter(None, lines))], [one for one in words if isinstance(one, str) and one not in lines]
+    if stamp:
+        item_id, made, title, kind, tier, *_, validation, expires, source = state["born"][stamp]
+        words: list[Any] = []
+        lines = [title, state["text"][stamp][0]]
+        for name in SETS:
+            if members := state.get(name):
+                words += members
+                (words if name == "links" else lines).extend(_members(members))
+        lines.append(source[1])
+        words += item_id, made, kind, tier, validation, expires, source[0], *source[2]
+        return ["\n".join(filter(None, lines))], [one for one in words if one and one not in lines]
     texts, births = state.get("text", {}), _births(state)
     said = dict(zip(FIELDS, births[max(births)][2:], strict=True)) if births else {}
     said |= {name: value for name, (_, value) in state.get("set", {}).items()}
@@ -151,7 +156,10 @@ def words_of(state: State) -> tuple[list[str], list[str]]:
 def ids_of(state: State) -> dict[str, str]:
     """The ids that a state's item was born with, each with its first stamp; the first id is the first one born."""
     births, out = state.get("born", {}), dict[str, str]()
-    for stamp in births if len(births) < 2 else sorted(births):
+    if len(births) == 1:  # nearly always
+        ((stamp, one),) = births.items()
+        return {one[0]: stamp}
+    for stamp in sorted(births):
         out.setdefault(births[stamp][0], stamp)
     return out
 
@@ -453,6 +461,8 @@ def _circles(
     """The keys whose replacement does not count, because what replaces them is replaced by them: the newest of each."""
     cut = set[str]()
     for start in states:  # in order
+        if not lives[start][1]:
+            continue
         path, key = list[str](), start
         while key in lives and key not in path and key not in cut and lives[key][0] and lives[key][1]:
             path.append(key)
@@ -487,10 +497,11 @@ def _row(
     content = state["text"][first][0]
     extras: dict[str, str] = {}
     conflicts = []
-    for stamp in _unseen(state, first, at if archived and named else ""):
+    by = named if archived else None
+    for stamp in _unseen(state, first, at if by else "") if by or len(state["text"]) > 1 else ():
         extra = f"MEM-{hashlib.sha256(f'{key} {stamp}'.encode()).hexdigest()[:12]}"
         extras[extra] = state["text"][stamp][0]
-        conflicts.append((named, extra, REPLACED) if archived and named else (shown[key], extra, EDITED))
+        conflicts.append((by, extra, REPLACED) if by else (shown[key], extra, EDITED))
     if named:
         rivals = {shown.get(by_id.get(one[1] or "", ""), one[1]) for one in state["life"].values() if one[0] and one[1]}
         conflicts += [(named, rival, REPLACED_TWICE) for rival in sorted(rivals - {named})]
@@ -553,8 +564,9 @@ def _members(held: Mapping[str, list[Any]]) -> list[str]:
     """The members of a set: what was added and not taken away since, in the first spelling."""
     if not held:
         return []
-    alive = sorted(
+    alive = [
         ([*adds.items()] if len(adds) == 1 and not drops else sorted(x for x in adds.items() if x[0] not in drops), key)
         for key, (adds, drops) in held.items()
-    )
+    ]
+    alive.sort()
     return [some[0][1] for some, _ in alive if some]
