@@ -120,14 +120,11 @@ def _stamps(state: State) -> Iterator[str]:
 
 def words_of(state: State, stamp: str) -> tuple[list[str], list[str]]:
     """All that a state says: its texts, and words beside them. The first text has the lines by which an item of it
-    is judged: title, content, tags, entities, source.
-
-    stamp  as `newborn` has it
+    is judged: title, content, tags, entities, source. The stamp is what `newborn` says of the state.
     """
     if stamp:
         item_id, made, title, kind, tier, *_, validation, expires, source = state["born"][stamp]
-        words: list[Any] = []
-        lines = [title, state["text"][stamp][0]]
+        words, lines = list[Any](), [title, state["text"][stamp][0]]
         for name in SETS:
             if members := state.get(name):
                 words += members
@@ -415,8 +412,9 @@ def rows(
         taken = state if state.get("gone") else None
         if purged and not taken:
             taken = next((purged[one] for one in ids_of(state) if one in purged), None)
-        if taken is not None:
-            out[key] = _purged(state, taken["gone"], view)
+        if taken is not None:  # deleted, if who said it may want that, or is trusted; else it waits for a person
+            final = view.trust == "high" or any(is_authored(state, stamp, view.mine) for stamp in taken["gone"])
+            out[key] = MergedRow({}, () if final else (BY_OTHERS[1],), purge=final)
         elif state.get("text") and _births(state):  # else its birth is still on its way
             out[key] = _row(key, state, None if key in cut else lives[key], shown, by_id, view)
             if key in cut:
@@ -460,9 +458,7 @@ def _circles(
 ) -> set[str]:
     """The keys whose replacement does not count, because what replaces them is replaced by them: the newest of each."""
     cut = set[str]()
-    for start in states:  # in order
-        if not lives[start][1]:
-            continue
+    for start in [key for key in states if lives[key][1]]:  # in order
         path, key = list[str](), start
         while key in lives and key not in path and key not in cut and lives[key][0] and lives[key][1]:
             path.append(key)
@@ -470,12 +466,6 @@ def _circles(
         if key in path:
             cut.add(max(path[path.index(key) :], key=lambda one: (lives[one][2], one)))
     return cut
-
-
-def _purged(state: State, stamps: Iterable[str], view: MergeView) -> MergedRow:
-    """Deleted, if those who said it want that, or this store trusts them; else it waits for a person."""
-    final = view.trust == "high" or any(is_authored(state, stamp, view.mine) for stamp in stamps)
-    return MergedRow({}, () if final else (BY_OTHERS[1],), purge=final)
 
 
 def _row(
@@ -495,8 +485,7 @@ def _row(
     named = shown.get(by_id.get(successor or "", ""), successor)
     first = max(state["text"])
     content = state["text"][first][0]
-    extras: dict[str, str] = {}
-    conflicts = []
+    extras, conflicts = dict[str, str](), list[tuple[str, str, str]]()
     by = named if archived else None
     for stamp in _unseen(state, first, at if by else "") if by or len(state["text"]) > 1 else ():
         extra = f"MEM-{hashlib.sha256(f'{key} {stamp}'.encode()).hexdigest()[:12]}"
@@ -516,6 +505,11 @@ def _row(
     return MergedRow(fields, tuple(sorted(held)), extras=extras, conflicts=tuple(conflicts))
 
 
+def _may_archive(state: State, stamp: str, view: MergeView) -> bool:
+    """Whether what was archived elsewhere is archived here without a person's word."""
+    return view.trust == "high" or author_of(stamp) in view.mine or is_authored(state, stamp)
+
+
 def _unseen(state: State, first: str, replaced: str) -> list[str]:
     """The stamps of texts that nobody has decided about: of those beside the newest, or that a replacement hides.
 
@@ -533,11 +527,6 @@ def _unseen(state: State, first: str, replaced: str) -> list[str]:
             said.add(entry[0])
             out.append(stamp)
     return out
-
-
-def _may_archive(state: State, stamp: str, view: MergeView) -> bool:
-    """Whether what was archived elsewhere is archived here without a person's word."""
-    return view.trust == "high" or author_of(stamp) in view.mine or is_authored(state, stamp)
 
 
 def _capped(name: str, state: State, view: MergeView) -> Any:
@@ -564,9 +553,8 @@ def _members(held: Mapping[str, list[Any]]) -> list[str]:
     """The members of a set: what was added and not taken away since, in the first spelling."""
     if not held:
         return []
-    alive = [
+    alive = sorted(
         ([*adds.items()] if len(adds) == 1 and not drops else sorted(x for x in adds.items() if x[0] not in drops), key)
         for key, (adds, drops) in held.items()
-    ]
-    alive.sort()
+    )
     return [some[0][1] for some, _ in alive if some]
