@@ -226,6 +226,10 @@ WORK: dict[str, tuple[Callable[[int], str], Callable[[str], object]]] = {
     "tags on one line": (lambda n: "<|im_start|> " * n, POLICY.findings),
     "marks on one line": (lambda n: "password=hunter2Zq9x " * n + "# memctl:allow password -- a test", POLICY.judge),
     "secrets, each different": (lambda n: "".join(f"password: Ab{i}x!z9\n" for i in range(n)), POLICY.redact),
+    "secrets that begin alike": (
+        lambda n: "".join(f"password: hunter2x{i:06}Zq\n" for i in range(n * 3)),
+        POLICY.redact,
+    ),
     "broken tokens": (lambda n: "".join(f"ghp_{i} " for i in range(n * 4)), POLICY.findings),
 }
 
@@ -242,6 +246,15 @@ def test_cost_is_linear_in_what_is_found(name: str) -> None:
         if least_large < 8 * max(0.01, least_small):
             return
     pytest.fail(f"{least_small:.3f} s, and {least_large:.3f} s for four times as much")
+
+
+def test_of_secrets_that_begin_alike_the_longest_is_blotted_out_elsewhere() -> None:
+    secrets = [f"hunter2xZq{i:03}"[: 11 + i % 3] for i in range(100, 160)]
+    secrets += ["hunter2xZq157-longer-by-4", "hunter2xZq9!"]
+    listed = "".join(f"password: {secret}\n" for secret in dict.fromkeys(secrets))
+    blotted = POLICY.redact(listed + "".join(f"see {secret} here\n" for secret in secrets))
+    assert "hunter2x" not in blotted
+    assert blotted.count("see [REDACTED:password] here\n") == len(secrets)
 
 
 def test_a_list_of_tokens_is_read_a_few_times_at_most(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -31,8 +31,8 @@ if TYPE_CHECKING:
 
 #: Files travel together until they have this many bytes, or there are this many of them.
 BUNDLE_BYTES, BUNDLE_FILES = 400_000, 64
-#: In bytes: so much of ordinary text is read before there are processes.
-READ_HERE = 400_000
+#: In bytes: so much of ordinary text is read before there are processes, each of which would meet its words anew.
+READ_HERE = 1_000_000
 #: How many bundles may be done before an earlier one is.
 AHEAD = 24
 
@@ -71,6 +71,7 @@ class Team:
 
     def prepare(self, tasks: Iterable[FileTask]) -> Iterator[Prepared]:
         """The files, in order, read side by side."""
+        import hashlib  # noqa: F401 - `ids` hashes with it where it is loaded, which many texts make up for
         from concurrent.futures import ThreadPoolExecutor
 
         self._preparer.prepare("", b"")  # loads what every text needs: the forks need not load it each
@@ -358,7 +359,15 @@ def check_prepared(value: Any, path: str) -> Prepared:
     its_path, file, passages, tags, notes, problem, lasting = _checked(list, value)
     if its_path != path:
         raise ValueError("an answer about another file")
-    cut = None if passages is None else [_checked_passage(*one) for one in _checked(list, passages)]
+    cut: list[PreparedPassage] = []
+    for title, content, digest, place, redacted, held_by in () if passages is None else _checked(list, passages):
+        position, start, end, anchor = place
+        if not title.__class__ is content.__class__ is digest.__class__ is anchor.__class__ is str:
+            raise ValueError("a passage that is none")
+        for number in (position, start, end):
+            _checked(int, 0 if number is None else number)
+        where, rules = SourcePosition(position, start, end, anchor), tuple(_checked_texts(held_by))
+        cut.append(PreparedPassage(title, content, digest, where, _checked(bool, redacted), rules))
     record = None
     if file is not None:
         record = IngestedFile(*_checked(list, file))
@@ -371,18 +380,8 @@ def check_prepared(value: Any, path: str) -> Prepared:
         _checked_texts([record.sha256, record.recipe])
         record = record._replace(item_ids=())
     notes = tuple(_checked_texts(notes))
-    return Prepared(path, record, cut, _checked_texts(tags), notes, _checked(str, problem), _checked(bool, lasting))
-
-
-def _checked_passage(*value: Any) -> PreparedPassage:
-    title, content, digest, place, redacted, quarantined = value
-    position, start, end, anchor = place
-    lines = [None if one is None else _checked(int, one) for one in (position, start, end)]
-    if title.__class__ is content.__class__ is digest.__class__ is anchor.__class__ is str:
-        where = SourcePosition(lines[0], lines[1], lines[2], anchor)
-        held_by = tuple(_checked_texts(quarantined))
-        return PreparedPassage(title, content, digest, where, _checked(bool, redacted), held_by)
-    raise ValueError("a passage that is none")
+    given = None if passages is None else cut
+    return Prepared(path, record, given, _checked_texts(tags), notes, _checked(str, problem), _checked(bool, lasting))
 
 
 def _checked_texts(value: Any) -> list[str]:

@@ -13,7 +13,9 @@ Below full, secrets that older rules let in are blotted out as well.
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterable
+from operator import eq
 
 from memctl.annotations import TYPE_CHECKING, Any
 from memctl.names import DEFAULT_SCOPE, GLOBAL_SCOPE
@@ -83,13 +85,19 @@ def blot(text: str, hits: list[Hit]) -> str:
                 spans.append((at, at + len(secret), rule))
                 at = text.find(secret, at + len(secret))
     else:
-        by_head: dict[str, list[str]] = {}
-        for secret in secrets:
-            by_head.setdefault(secret[:_HEAD], []).append(secret)
+        # Of those that begin a word here the longest, by bisection: they may all begin alike.
+        known, heads = sorted(secrets), {secret[:_HEAD] for secret in secrets}
+        longest = max(map(len, known))
         for match in _WORD_STARTS.finditer(text):
             at = match.start()
-            found = [secret for secret in by_head.get(text[at : at + _HEAD], ()) if text.startswith(secret, at)]
-            spans += [(at, at + len(secret), secrets[secret]) for secret in found]
+            near = text[at : at + longest] if text[at : at + _HEAD] in heads else ""
+            while len(near) >= _HEAD:
+                secret = known[bisect_right(known, near) - 1]
+                if near.startswith(secret):
+                    spans.append((at, at + len(secret), secrets[secret]))
+                    break
+                # What is shorter is a beginning of both, or of none.
+                near = near[: [*map(eq, near, secret)].index(False)] if secret < near else ""
     out: list[str] = []
     done = 0
     for start, end, rule in sorted(spans, key=lambda s: (s[0], -s[1])):

@@ -51,21 +51,23 @@ class Marks(NamedTuple):
 def outline(text: str, kind: str) -> Marks:
     """Where a text in this markup may be cut, and what its parts are called."""
     reader, markup = _LineReader(text, kind), _FORMATS[kind]
-    lines = re.compile(markup.lines)
+    source, next_line = reader.source, re.compile(markup.lines).search
     at = 0
     if kind == "markdown" and text.startswith("---\n"):  # front matter, in which nothing counts
         matter_end = text.find("\n---\n", 3)
         at = matter_end + 5 if matter_end >= 0 else 0
-    while match := lines.search(reader.source, at):
-        at = match.end()
-        if match.lastgroup == "block":  # nothing counts in it
+    while match := next_line(source, at):
+        at, group = match.end(), match.lastgroup
+        if group is None:
+            reader.paragraph(match)
+        elif group == "block":  # nothing counts in it
             end = markup.block_end.format(mark=re.escape(match["block"]), sign=re.escape(match["block"][0]))
-            closing = re.compile(end).search(reader.source, at)
-            at = closing.end() if closing else len(reader.source)
-        elif match.lastgroup == "item":
+            closing = re.compile(end).search(source, at)
+            at = closing.end() if closing else len(source)
+        elif group == "item":
             reader.found.add(match.start(), SUB_ITEM if match["item"][0].isspace() else ITEM, "")
         else:
-            getattr(reader, match.lastgroup or "paragraph")(match)
+            getattr(reader, group)(match)
     return reader.found
 
 
@@ -412,15 +414,18 @@ _OF_ASCIIDOC = (
 def markup_of(text: str) -> str:
     """Which kind of markup a plain text is written in: rst, asciidoc, markdown, org, latex, man; else text."""
     head = "\n" + text[:LOOKED_AT]
+
+    def has(lines: str, enough: int) -> bool:
+        found = re.finditer(lines, head, re.MULTILINE)
+        return all(next(found, None) for _ in range(enough))
+
     for kind, sign, lines, enough in _SIGNS:
-        if sign in head:
-            for count, _ in enumerate(re.finditer(lines, head, re.MULTILINE), 1):
-                if count == enough:
-                    return kind
-    asciidoc, rst = (len(re.findall(signs, head, re.MULTILINE)) for signs in (_OF_ASCIIDOC, _OF_RST))
+        if sign in head and has(lines, enough):
+            return kind
+    asciidoc = len(re.findall(_OF_ASCIIDOC, head, re.MULTILINE))
     if _is_underlined(head):
-        return "asciidoc" if asciidoc > rst else "rst"
-    return "asciidoc" if asciidoc > _LISTED else "rst" if rst > _LISTED else "text"
+        return "rst" if has(_OF_RST, asciidoc) else "asciidoc"
+    return "asciidoc" if asciidoc > _LISTED else "rst" if has(_OF_RST, _LISTED + 1) else "text"
 
 
 def _is_underlined(head: str) -> bool:
