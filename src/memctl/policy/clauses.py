@@ -125,7 +125,7 @@ def without_accents(word: str) -> str:
     return "".join([c for c in normalize("NFKD", word.translate(_PLAIN)) if not combining(c)])
 
 
-class _Known(dict[str, "WordMeaning | None"]):
+class _KnownMeanings(dict[str, "WordMeaning | None"]):
     """What words say, remembered: one look-up at the speed of a dictionary."""
 
     def __init__(self, read: Callable[[str], WordMeaning | None]) -> None:
@@ -159,7 +159,7 @@ class WordMeanings:
     )
 
     def __init__(self) -> None:
-        self.meaning = _Known(self._read).__getitem__
+        self.meaning = _KnownMeanings(self._read).__getitem__
         self._exact: dict[str, tuple[int, int]] = {}
         self._stems: dict[str, tuple[int, int]] = {}
         self._phrases: dict[str, dict[str, list[_Phrase]]] = {}
