@@ -3,7 +3,8 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memctl.policy import RULES, MemoryPolicy
+from memctl.policy import RULES, MemoryPolicy, lexicon
+from memctl.policy.clauses import ClauseReader
 from memctl.types import MemoryItem, MemoryProposal
 
 POLICY = MemoryPolicy()
@@ -51,3 +52,41 @@ def test_verdicts_never_raise_and_place_their_findings(title: str, content: str,
 def test_any_text_at_all(text: str) -> None:
     assert POLICY.judge(text).action in {"accept", "redact", "quarantine"}
     assert POLICY.judge(text, document=False).action in {"accept", "quarantine", "reject"}
+
+
+#: What the words of orders look like in a text; and what may stand between them.
+SAID = sorted(
+    {
+        entry.replace("_", " ").replace("*", "en").lower()
+        for table in (lexicon.ANYWHERE, *lexicon.SPACED.values())
+        for words in table.values()
+        for entry in words.split()
+    }
+)
+BETWEEN = (
+    " ",
+    " ",
+    " ",
+    "\n",
+    ". ",
+    "? ",
+    ", ",
+    "-",
+    "'",
+    "_",
+    "@",
+    "/",
+    " https://x.example/",
+    ".com ",
+    "; the ",
+    "l'",
+    "*",
+)
+
+
+@given(st.lists(st.tuples(st.sampled_from(SAID), st.sampled_from(BETWEEN)), max_size=12))
+def test_a_text_has_all_the_concepts_that_its_clauses_have(said: list[tuple[str, str]]) -> None:
+    low = "".join(word + between for word, between in said)[:240]  # of a longer clause a part is read
+    reader = ClauseReader(low)
+    for clause in reader.around(range(len(low)), [], lambda _low, _place: True):
+        assert not clause.concepts & ~reader.concepts
