@@ -331,7 +331,7 @@ def _any_state(chance: random.Random) -> merge.State:
 
 
 def _all_that_is_said(one: merge.State, other: merge.State) -> list[Any]:
-    texts, beside = merge.words_of(one)
+    texts, beside = merge.words_of(one, merge.newborn(one))
     said: list[Any] = [merge.newest(one), merge.join({}, one), merge.join(one, other), texts, {*beside}]
     for trust in merge.TRUST:
         view = by(trust)

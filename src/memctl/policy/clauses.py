@@ -14,12 +14,14 @@ import sys
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Iterator
 from functools import cache, reduce
+from itertools import pairwise
 from operator import or_
 from unicodedata import combining, normalize
 
 from memctl.annotations import NamedTuple
 from memctl.policy import lexicon, lexicon_others
 from memctl.policy.rule import lazy_regex
+from memctl.policy.surroundings import ABLE, BEFORE, order_mark
 
 _SPAN = 14  # words between the first concept and any other one
 _NEAR = 8  # the same for what an English verb is about, which follows it
@@ -39,10 +41,14 @@ _GOVERNING = "forget weaken reveal ask off tell what remember"
 _ACT = "send run grant off say reveal save forget remember go"
 
 _WORD = lazy_regex(r"\w+(?:['\u2019.@-]\w+|:/\S+)*")
+#: The letters and digits that words are made of; and the same in text of ASCII, with all else as blanks.
+_RUN = lazy_regex(r"[^\W_]+")
+_BREAKS = str.maketrans({c: " " for c in map(chr, range(128)) if not c.isalnum()})
 _JOINT = lazy_regex("['-]")
 _URL = lazy_regex(
     r"(?:https?|hxxps?|s3|s?ftp|rsync):/|.+@[^\W\d][\w-]*\.|[a-z0-9.-]+\.(?:com|net|org|io|dev|biz|info|xyz|ru|cn|example)\b"
 )
+_DOMAIN = lazy_regex(r"\.(?:com|net|org|io|dev|biz|info|xyz|ru|cn|example)\b")
 #: Words of phrases that stand in any text: no reason to look at it.
 _COMMON_WORDS = (
     "a about access account add all always and any apply are as at attention be before begin below by came can checks "
@@ -61,37 +67,6 @@ _END = lazy_regex(
     r"[.!?;\n{}=<>\[\]|\u2026\u0964\u061f\u06d4\u3002\uff01\uff1f\uff1b](?:(?<![.\n|])|(?<=\.)(?=[\s\"'\u201d\u2019)\]*`]|\Z)|"
     r"(?<=\n)(?=[ \t]*(?:\n|[-*+>#|][ \t]|\d{1,3}[.)][ \t]))|(?<= \|)(?= ))"
 )
-#: Words after which an English verb gives an order; `to` and `can` do after some words only.
-_LEADS = frozenset(
-    (
-        "please", "and", "then", "now", "just", "must", "should", "shall", "also", "first", "kindly", "always", "never",
-        "instead", "only", "simply", "so", "or", "not", "don't", "do", "again", "let", "start", "keep", "longer", "you",
-    )
-)  # fmt: skip
-_TO_WORDS = (
-    "are obliged obligated ordered bound supposed need needs have has required want wants sure instructed asked free "
-    "told permission allowed is expected requested encouraged reminded invited advised urged authorised authorized"
-)
-_TO = frozenset(_TO_WORDS.split())
-#: "Use the mail tool to send": the order stands behind what it is done with.
-_BY_MEANS = lazy_regex(r"(?:^|[.!?:;,] |\bplease )use (?:the|your|any|an?) [a-z _-]{2,30} to$")
-#: "Have your agent send it": somebody is to make a model do it.
-_MADE = lazy_regex(
-    r"\b(?:have|let|make|get|ask|tell|instruct) (?:(?:your|the|any|an?|whichever) )?(?:\w+ )?"
-    r"(?:agents?|assistants?|ai|model|llm|bot|copilot|claude)(?: to)?$|"
-    r"\b(?:wants?|needs?|asks?|requires?|expects?|orders?|urges?|instructs?|like) (?:you|(?:the|every|all|each|any) \w+"
-    r"(?: \w+)?) to$"
-)
-_AIMS = frozenset(["idea", "goal", "aim", "purpose", "point", "intent", "intention"])  # "the idea is to send" tells
-_ABLE = frozenset(["can", "may", "could", "would", "will"])
-_SUBJECT_WORDS = "you assistant assistants agent agents model models ai ais llm llms bot bots copilot claude"
-_SUBJECTS = frozenset(_SUBJECT_WORDS.split())
-#: What stands before the "be" of an order: "must be sent", "is to be read as".
-_BE = frozenset(["must", "should", "shall", "to"])
-#: Marks before such a verb: these stand right before it, those with a blank between.
-_QUOTES, _MARKS = "\"'(\u201c\u2018\xab", '.!?:;,)]-*>#|\u2014\u2013\u2022"'
-_BEFORE = 48  # characters before a verb that are looked at
-_FULL_LINE = 45  # characters of a line that ends because it is full
 #: What stands around a name by which somebody is called.
 _AROUND_NAME, _COMMAS = " \t\r\n\"'*_>#-`\u201c", ",\uff0c\u3001"
 _END_MARKS = "!.?;\uff01\u3002\uff1b"
@@ -125,13 +100,13 @@ _Phrase = tuple[tuple[str, ...], int, int]
 class WordMeaning(NamedTuple):
     """What a word says by itself: concepts and languages as bits; and the phrases it begins, by their second word.
 
-    `possible` are its concepts and those of its phrases.
+    `partly` are its concepts and those of the words with joints that it is a part of.
     """
 
     concepts: int
     tongues: int
     phrases: dict[str, list[_Phrase]] | None
-    possible: int
+    partly: int
 
 
 #: The bit of each language.
@@ -150,18 +125,46 @@ def without_accents(word: str) -> str:
     return "".join([c for c in normalize("NFKD", word.translate(_PLAIN)) if not combining(c)])
 
 
+class _KnownMeanings(dict[str, "WordMeaning | None"]):
+    """What words say, remembered: one look-up at the speed of a dictionary."""
+
+    def __init__(self, read: Callable[[str], WordMeaning | None]) -> None:
+        super().__init__()
+        self._read = read
+
+    def __missing__(self, said: str) -> WordMeaning | None:
+        found = self._read(said)
+        if len(self) > _KNOWN:
+            self.clear()
+        if len(said) <= _WORD_SIZE:
+            self[said] = found
+        return found
+
+
 class WordMeanings:
     """The words of all languages, ready to be looked up."""
 
-    __slots__ = ("_exact", "_head", "_known", "_phrases", "_sizes", "_stems", "dense", "dense_word", "tails")
+    __slots__ = (
+        "_exact",
+        "_head",
+        "_pairs",
+        "_parts",
+        "_phrases",
+        "_sizes",
+        "_stems",
+        "dense",
+        "dense_word",
+        "meaning",
+        "tails",
+    )
 
     def __init__(self) -> None:
+        self.meaning = _KnownMeanings(self._read).__getitem__
         self._exact: dict[str, tuple[int, int]] = {}
         self._stems: dict[str, tuple[int, int]] = {}
         self._phrases: dict[str, dict[str, list[_Phrase]]] = {}
         tails: set[str] = set()  # words with which phrases go on
         self.dense: dict[str, tuple[int, int]] = {}  # words of languages without blanks
-        self._known: dict[str, WordMeaning | None] = {}
         spaced = [(table, _TONGUES[tongue]) for tongue, table in lexicon.SPACED.items()]
         for table, tongues in [(lexicon.ANYWHERE, _EVERY_TONGUE), *spaced]:
             for name, words in table.items():
@@ -177,6 +180,7 @@ class WordMeanings:
                     old = known.get(word)
                     known[word] = (old[0] | concepts, old[1] | tongues) if old else (concepts, tongues)
         self.tails = tails - COMMON
+        self._note_parts()
         for tongue, table in lexicon_others.DENSE.items():
             for name, words in table.items():
                 for entry in words.lower().split():
@@ -189,10 +193,38 @@ class WordMeanings:
             self._sizes.setdefault(head, []).append(size)
         self.dense_word = lazy_regex("|".join(map(re.escape, sorted(self.dense, key=lambda said: -len(said)))))
 
-    def meaning(self, said: str) -> WordMeaning | None:
+    def _note_parts(self) -> None:
+        """Note by what is told that a text may have words with joints, and phrases.
+
+        That is a part of such a word, which stands in the text as it is, and where a phrase's first two words meet.
+        """
+        self._parts: dict[str, int] = {}
+        for word, (concepts, _) in (*self._exact.items(), *self._stems.items()):
+            if not word.isalnum():
+                runs = _RUN.findall(word)
+                part = max(runs[:-1] or runs, key=len, default="")  # the last one may go on
+                self._parts[part] = self._parts.get(part, 0) | concepts
+        self._pairs: dict[tuple[str, str], int] = {}
+        for first, begun in self._phrases.items():
+            for second, phrases in begun.items():
+                pair = _RUN.findall(first)[-1], _RUN.findall(second)[0]
+                self._pairs[pair] = reduce(or_, [concepts for _, concepts, _ in phrases], self._pairs.get(pair, 0))
+
+    def concepts(self, low: str) -> int:
+        """The concepts, as bits, that clauses of a text in lower case may have: no clause of it has another one."""
+        is_plain = low.isascii()
+        runs = low.translate(_BREAKS).split() if is_plain else _RUN.findall(low)
+        bits = reduce(or_, [said.partly for said in map(self.meaning, set(runs)) if said is not None], 0)
+        if ":/" in low or "@" in low or _DOMAIN.search(low):
+            bits |= _CONCEPTS["url"] | _CONCEPTS["mail"]
+        if not is_plain:
+            runs = [*map(without_accents, runs)]
+        for pair in self._pairs.keys() & pairwise(runs):
+            bits |= self._pairs[pair]
+        return bits
+
+    def _read(self, said: str) -> WordMeaning | None:
         """What one word says; of `l'utilisateur` and `envoie-les` what their parts say."""
-        if said in self._known:
-            return self._known[said]
         word = without_accents(said)
         concepts, tongues = self._exact.get(word, (0, 0))
         for size in self._sizes.get(word[: self._head], ()):
@@ -209,13 +241,8 @@ class WordMeanings:
         if not simple and _URL.match(word):
             concepts, tongues = concepts | _CONCEPTS["url"] | (_CONCEPTS["mail"] if "@" in word else 0), -1
         phrases = self._phrases.get(word)
-        possible = reduce(or_, [more for some in (phrases or {}).values() for _, more, _ in some], concepts)
-        found = WordMeaning(concepts, tongues, phrases, possible) if possible else None
-        if len(self._known) > _KNOWN:
-            self._known.clear()
-        if len(said) <= _WORD_SIZE:
-            self._known[said] = found
-        return found
+        partly = concepts | self._parts.get(word, 0)
+        return WordMeaning(concepts, tongues, phrases, partly) if partly or phrases else None
 
 
 @cache
@@ -237,28 +264,20 @@ class _Need(NamedTuple):
 
 
 class Clause:
-    """A clause of a text in lower case; its words are read when they are first asked for."""
+    """A clause of a text in lower case: its words that mean something, and all their concepts."""
 
-    __slots__ = ("_dense", "_meanings", "_said", "_words", "concepts", "end", "low", "start")
+    __slots__ = ("concepts", "end", "low", "start", "words")
 
     def __init__(self, low: str, start: int, end: int, *, dense: bool = False) -> None:
-        self.low, self.start, self.end, self._dense = low, start, end, dense
-        self._said = _WORD.findall(low, start, end)
-        meaning = word_meanings().meaning
-        self._meanings = [meaning(word) for word in self._said]
-        self._words: list[ClauseWord] | None = None
-        #: The concepts that it may have, told without a look at how its phrases go on; after `words`, those it has.
-        self.concepts = reduce(or_, [meaning.possible for meaning in self._meanings if meaning is not None], 0)
-        if dense:
-            self.words()
+        self.low, self.start, self.end = low, start, end
+        self.words = self._read(dense=dense)
+        self.concepts = reduce(or_, [word.concepts for word in self.words], 0)
 
-    def words(self) -> list[ClauseWord]:
-        """Its words that mean something; each of a language without blanks counts as one more word of the clause."""
-        if self._words is not None:
-            return self._words
-        said, found = self._said, []
+    def _read(self, *, dense: bool) -> list[ClauseWord]:
+        """Its words; each of a language without blanks counts as one more word of the clause."""
+        said, found = _WORD.findall(self.low, self.start, self.end), []
         spans = [match.span() for match in _WORD.finditer(self.low, self.start, self.end)]
-        for number, meaning in enumerate(self._meanings):
+        for number, meaning in enumerate(map(word_meanings().meaning, said)):
             if meaning is None:
                 continue
             concepts, tongues, phrases, _ = meaning
@@ -269,19 +288,18 @@ class Clause:
                         concepts, tongues, last = concepts | more, tongues | where, max(last, number + len(rest))
             if concepts:
                 found.append(ClauseWord(concepts, tongues, number, last, spans[number][0], spans[last][1]))
-        if self._dense:
+        if dense:
             meanings, starts = word_meanings(), [lo for lo, _ in spans]
             for count, match in enumerate(meanings.dense_word.finditer(self.low, self.start, self.end)):
                 concepts, tongues = meanings.dense[match.group()]
                 number = bisect_right(starts, match.start()) + count
                 found.append(ClauseWord(concepts, tongues, number, number, *match.span()))
-        if self.concepts & _CALLED:
-            found = [
-                word if self._is_called(word) else word._replace(concepts=word.concepts & ~_CALLED) for word in found
-            ]
-        self._words = found
-        self.concepts = reduce(or_, [word.concepts for word in found], 0)
-        return found
+        return [
+            word._replace(concepts=word.concepts & ~_CALLED)
+            if word.concepts & _CALLED and not self._is_called(word)
+            else word
+            for word in found
+        ]
 
     def _is_called(self, word: ClauseWord) -> bool:
         """Whether a name stands as one calls by it: first in the clause or behind a comma, and before a mark."""
@@ -295,10 +313,12 @@ class Clause:
 class ClauseReader:
     """The clauses of one text in lower case, each read once."""
 
-    __slots__ = ("_clauses", "_dense", "_ends", "low")
+    __slots__ = ("_clauses", "_dense", "_ends", "concepts", "low")
 
     def __init__(self, low: str) -> None:
         self.low = low
+        #: Those that any of its clauses may have.
+        self.concepts = word_meanings().concepts(low)
         self._clauses: dict[int, Clause] = {}
         self._dense: list[Clause] | None = None
         self._ends: list[int] = []
@@ -368,7 +388,7 @@ _GOVERN = sum(_CONCEPTS[name] for name in _GOVERNING.split())
 class OrderMatcher:
     """A rule's clause at work."""
 
-    __slots__ = ("_alternatives", "_dense", "_negated", "_orders", "_plain", "common")
+    __slots__ = ("_alternatives", "_dense", "_needed", "_negated", "_orders", "_plain", "common")
 
     def __init__(self, clause: str, common: list[str], *, dense: bool) -> None:
         #: Words that may stand for those of any group but the first.
@@ -393,6 +413,7 @@ class OrderMatcher:
             else:
                 self._orders |= first.concepts & _VERB
                 self._plain |= first.concepts & ~_VERB
+        self._needed = [[need.concepts for need in needs] for needs, _ in self._alternatives]
 
     def spans(self, reader: ClauseReader, places: Iterable[int], beside: list[list[str]]) -> list[tuple[int, int]]:
         """Where the orders stand, at most one of a clause; of languages without blanks each clause is read.
@@ -405,18 +426,22 @@ class OrderMatcher:
         else:
             clauses = reader.around(places, beside, self._is_worth_reading)
         for clause in clauses:
-            concepts = clause.concepts
             for needs, never in self._alternatives:
-                for need in needs:
-                    if not need.concepts & concepts:
-                        break
-                else:
-                    span = self._match(needs, never, clause)
-                    concepts = clause.concepts
-                    if span:
-                        spans.append(span)
-                        break
+                span = self._match(needs, never, clause)
+                if span:
+                    spans.append(span)
+                    break
         return spans
+
+    def could_match(self, concepts: int) -> bool:
+        """Whether a text with these concepts has all that an alternative needs: nearly none has."""
+        for needed in self._needed:
+            for need in needed:
+                if not need & concepts:
+                    break
+            else:
+                return True
+        return self._dense
 
     def _is_worth_reading(self, low: str, place: int) -> bool:
         """Whether a clause is worth reading for the word at this place: an English one must order, or be denied."""
@@ -434,7 +459,7 @@ class OrderMatcher:
             return True
         if concepts & self._negated and _DENIED.search(low, max(0, place - _DENIED_BEFORE), place + _DENIED_AFTER):
             return True
-        return concepts & self._orders != 0 and _led(low, place) != ""
+        return concepts & self._orders != 0 and order_mark(low, place) != ""
 
     def _match(self, needs: list[_Need], never: int, clause: Clause) -> tuple[int, int] | None:
         """Where in a clause the words stand that an alternative needs.
@@ -442,9 +467,9 @@ class OrderMatcher:
         An English verb must stand where orders stand, unless the clause turns to a model and says when; other languages
         have forms of their own for orders.
         """
-        first, words = needs[0], clause.words()
+        first, words = needs[0], clause.words
         if never & clause.concepts or any(not need.concepts & clause.concepts for need in needs):
-            return None  # its phrases go on in another way
+            return None
         denying = [word for word in words if word.concepts & _NEGATION]
         if clause.concepts & _FREE:  # "without restrictions" denies nothing
             free = [word for word in words if word.concepts & _FREE]
@@ -465,7 +490,7 @@ class OrderMatcher:
             else:
                 verb = tongues == _ENGLISH and anchor.concepts & first.concepts & _VERB
                 if verb and not (first.negated or addressed):
-                    led = _led(clause.low, anchor.start)
+                    led = order_mark(clause.low, anchor.start)
                     if not led or (led == "," and not clause.concepts & _LEADING):
                         continue
                 if len(needs) > 1 and needs[1].before and not _is_told(clause.low, anchor, used[1]):
@@ -525,36 +550,7 @@ class OrderMatcher:
 
 def _is_told(low: str, verb: ClauseWord, who: ClauseWord) -> bool:
     """Whether a verb tells the one who is named before it: by "should" or a colon; not "an agent, set that"."""
-    led, last = _led(low, verb.start), low[max(0, verb.start - _BEFORE) : verb.start].split()[-1:]
-    near = led != "y" and verb.number - who.last <= _NEAR and {"and", *_ABLE}.isdisjoint(last)
+    led, last = order_mark(low, verb.start), low[max(0, verb.start - BEFORE) : verb.start].split()[-1:]
+    near = led != "y" and verb.number - who.last <= _NEAR and {"and", *ABLE}.isdisjoint(last)
     told = led == ":" or (led.isalpha() and (near or low.startswith(":", who.end)))
     return told or not verb.tongues & _ENGLISH
-
-
-def _led(low: str, place: int) -> str:
-    """What lets an English verb at this place give an order; "" if nothing does.
-
-    The mark before it, or the last letter of the word before it.
-    """
-    before = low[max(0, place - _BEFORE) : place]
-    bare = before.rstrip()
-    if not bare:
-        return "\n"
-    mark = bare[-1]
-    if not mark.isalnum():
-        return mark if mark in (_QUOTES if len(bare) == len(before) else _MARKS) else ""
-    line = bare[bare.rfind("\n") + 1 :]
-    is_short = len(line) < (_FULL_LINE if len(line) < len(bare) or place <= _BEFORE else 0)  # all of it is seen
-    if "\n" in before[len(bare) :] and (is_short or before.count("\n") > 1):
-        return "\n"
-    *rest, last = line.split()[-3:]
-    if last in _LEADS or last.endswith("ly"):
-        return mark
-    if (last == "to" and _BY_MEANS.search(line)) or ((last == "to" or last in _SUBJECTS) and _MADE.search(line)):
-        return mark
-    if last == "be":
-        return mark if rest and rest[-1] in _BE else ""
-    if last == "to" or last in _ABLE:
-        leads = bool(rest) and rest[-1] in (_TO if last == "to" else _SUBJECTS)
-        return mark if leads and _AIMS.isdisjoint(rest) else ""
-    return ""

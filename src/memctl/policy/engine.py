@@ -234,6 +234,8 @@ class Engine:
                 self.compiled[index] = matcher
             if isinstance(matcher, OrderMatcher):
                 reading.clauses = reading.clauses or ClauseReader(low)
+                if not matcher.could_match(reading.clauses.concepts):
+                    continue
                 beside = [[*reading.words(bit), *matcher.common] for bit in self.prefilter.beside[index]]
                 spans = matcher.spans(reading.clauses, reading.keywords(anchor), beside)
             else:

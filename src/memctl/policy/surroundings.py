@@ -1,4 +1,4 @@
-"""What stands around a hit: which of overlapping hits count, and what is described or quoted rather than done."""
+"""What stands around a hit, or a verb: which of overlapping hits count, what is only described, what is an order."""
 
 from __future__ import annotations
 
@@ -119,3 +119,67 @@ def _quotations(text: str) -> list[tuple[int, int]]:
         if at < 0 or blocks[at][1] < match.start():
             found.append(match.span())
     return sorted(found)
+
+
+# --- before a verb -------------------------------------------------------------------------------------------------
+
+#: Words after which an English verb gives an order; `to` and `can` do after some words only.
+_LEADS = frozenset(
+    (
+        "please", "and", "then", "now", "just", "must", "should", "shall", "also", "first", "kindly", "always", "never",
+        "instead", "only", "simply", "so", "or", "not", "don't", "do", "again", "let", "start", "keep", "longer", "you",
+    )
+)  # fmt: skip
+_TO_WORDS = (
+    "are obliged obligated ordered bound supposed need needs have has required want wants sure instructed asked free "
+    "told permission allowed is expected requested encouraged reminded invited advised urged authorised authorized"
+)
+_TO = frozenset(_TO_WORDS.split())
+#: "Use the mail tool to send": the order stands behind what it is done with.
+_BY_MEANS = lazy_regex(r"(?:^|[.!?:;,] |\bplease )use (?:the|your|any|an?) [a-z _-]{2,30} to$")
+#: "Have your agent send it": somebody is to make a model do it.
+_MADE = lazy_regex(
+    r"\b(?:have|let|make|get|ask|tell|instruct) (?:(?:your|the|any|an?|whichever) )?(?:\w+ )?"
+    r"(?:agents?|assistants?|ai|model|llm|bot|copilot|claude)(?: to)?$|"
+    r"\b(?:wants?|needs?|asks?|requires?|expects?|orders?|urges?|instructs?|like) (?:you|(?:the|every|all|each|any) \w+"
+    r"(?: \w+)?) to$"
+)
+_AIMS = frozenset(["idea", "goal", "aim", "purpose", "point", "intent", "intention"])  # "the idea is to send" tells
+ABLE = frozenset(["can", "may", "could", "would", "will"])
+_SUBJECT_WORDS = "you assistant assistants agent agents model models ai ais llm llms bot bots copilot claude"
+_SUBJECTS = frozenset(_SUBJECT_WORDS.split())
+#: What stands before the "be" of an order: "must be sent", "is to be read as".
+_BE = frozenset(["must", "should", "shall", "to"])
+#: Marks before such a verb: these stand right before it, those with a blank between.
+_QUOTES, _MARKS = "\"'(\u201c\u2018\xab", '.!?:;,)]-*>#|\u2014\u2013\u2022"'
+BEFORE = 48  # characters before a verb that are looked at
+_FULL_LINE = 45  # characters of a line that ends because it is full
+
+
+def order_mark(low: str, place: int) -> str:
+    """What lets an English verb at this place give an order; "" if nothing does.
+
+    The mark before it, or the last letter of the word before it.
+    """
+    before = low[max(0, place - BEFORE) : place]
+    bare = before.rstrip()
+    if not bare:
+        return "\n"
+    mark = bare[-1]
+    if not mark.isalnum():
+        return mark if mark in (_QUOTES if len(bare) == len(before) else _MARKS) else ""
+    line = bare[bare.rfind("\n") + 1 :]
+    is_short = len(line) < (_FULL_LINE if len(line) < len(bare) or place <= BEFORE else 0)  # all of it is seen
+    if "\n" in before[len(bare) :] and (is_short or before.count("\n") > 1):
+        return "\n"
+    *rest, last = line.split()[-3:]
+    if last in _LEADS or last.endswith("ly"):
+        return mark
+    if (last == "to" and _BY_MEANS.search(line)) or ((last == "to" or last in _SUBJECTS) and _MADE.search(line)):
+        return mark
+    if last == "be":
+        return mark if rest and rest[-1] in _BE else ""
+    if last == "to" or last in ABLE:
+        leads = bool(rest) and rest[-1] in (_TO if last == "to" else _SUBJECTS)
+        return mark if leads and _AIMS.isdisjoint(rest) else ""
+    return ""

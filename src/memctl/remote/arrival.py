@@ -90,8 +90,8 @@ class Arrival:
         self._extra_ids |= remotes.keys_of_ids(self.db, self.remote.name, free, "extra").keys()
         self._links = remotes.links_from(self.db, self._there)
         self._mattering = attributes.get_importance(self.db, self._there)
-        hashes = {ids.content_hash(text): text for row in rows.values() if (text := row.fields.get("content"))}
-        self._buried = {hashes[one] for one in quarantine.purged_hashes(self.db, hashes)}
+        texts = (text for row in rows.values() if (text := row.fields.get("content")))
+        self._buried = quarantine.purged_hashes(self.db, map(ids.content_hash, texts))  # hashed if there are any
         self._reasons = items.withheld_reasons(self.db, [i for i, item in self._there.items() if not item.injectable])
 
     def _purge(self, one: KnownKey) -> None:
@@ -114,7 +114,7 @@ class Arrival:
         there = self._there.get(one.item_id)
         if there is None and (one.wrote.get("left") or one.item_id):  # it is private now, or was taken away here
             return
-        if there is None and row.fields["content"] in self._buried:
+        if there is None and self._buried and ids.content_hash(row.fields["content"]) in self._buried:
             self.refused += 1
             return
         was = self._fields(there) if there is not None else {}
@@ -147,10 +147,11 @@ class Arrival:
         self._items.append(item)
         self._importance[item.id] = row.fields["importance"]
         self._save_links(item)
-        now = self._fields(item) | {"importance": row.fields["importance"], "links": row.fields["links"]}
+        now = fields_of(item, row.fields["importance"], ()) | {"links": row.fields["links"]}
         wrote: dict[str, Any] = {}
-        if other := {name: [row.fields[name], now[name]] for name in now if now[name] != row.fields[name]}:
-            wrote["fields"] = other
+        if now != row.fields:  # seldom
+            other = {name: [row.fields[name], now[name]] for name in now if now[name] != row.fields[name]}
+            wrote = {"fields": other} if other else {}
         if held != set(row.held):
             wrote["held"] = [list(row.held), sorted(held)]
         one = one._replace(item_id=item.id, wrote=wrote)

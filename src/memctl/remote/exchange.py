@@ -34,7 +34,8 @@ if TYPE_CHECKING:
 
     Listing = dict[tuple[str, str], list[segments.SegmentName]]
     Parts = list[tuple[str, merge.State]]
-    Records = list[tuple[str, str, str, merge.State]]  # of which scope and replica, its key, what it says
+    #: Of which scope and replica, its key, what it says, and the stamp of what is one birth and nothing since.
+    Records = list[tuple[str, str, str, merge.State, str]]
 
 #: Times that what changes meanwhile is sent in one exchange, and that one begins anew when others write there.
 _ROUNDS, _TRIES = 3, 6
@@ -224,8 +225,12 @@ class RemoteExchange:
         """The keys of which more is known with what others say."""
         view = merge.MergeView(frozenset(self.remote.mine), self.remote.trust)
         touched: dict[str, KnownKey] = {}
-        for scope, replica, key, state in records:
-            one = touched.get(key) or known.get(key) or KnownKey(key, scope, "", {}, {})
+        for scope, replica, key, state, born in records:
+            one = touched.get(key) or known.get(key)
+            if one is None and born.endswith(f".{replica}"):  # nearly all that comes at once: nothing is joined
+                touched[key] = KnownKey(key, scope, "", state, {})
+                continue
+            one = one or KnownKey(key, scope, "", {}, {})
             if one.scope != scope:
                 continue
             joined = merge.join(one.state, merge.admitted(state, replica, view))
@@ -450,18 +455,19 @@ class _News:
             self.logs[scope, replica] = log._replace(problem=problem)
 
     def _take(self, scope: str, replica: str, number: int, segment: segments.Segment) -> None:
-        newest = [merge.newest(state) for _, state in segment.records]
-        clock = max((merge.clock_of(stamp) for stamp in newest if stamp), default=0)
+        born = [merge.newborn(state) for _, state in segment.records]
+        newest = [at or merge.newest(state) for at, (_, state) in zip(born, segment.records, strict=True)]
+        clock = max((merge.clock_of(stamp) for stamp in {*newest} if stamp), default=0)
         if clock > self._latest:
             raise segments.SegmentProblem(f"segment {number} is from the future, by more than a day: it waits")
         self.clock = max(self.clock, clock)
         self.count += len(segment.records)
         self._size += segment.size
-        for key, state in segment.records:
-            if self._judge.has_secret(*merge.words_of(state)):
+        for (key, state), at in zip(segment.records, born, strict=True):
+            if self._judge.has_secret(*merge.words_of(state, at)):
                 self.refused += 1
             else:
-                self.records.append((scope, replica, key, state))
+                self.records.append((scope, replica, key, state, at))
 
     def portions(self) -> "Iterator[Records]":
         """The records, those of a key together; last come those by which something goes: what replaces it is there."""

@@ -118,18 +118,20 @@ def _stamps(state: State) -> Iterator[str]:
         yield from (stamp for adds, _ in state.get(name, {}).values() for stamp in adds)
 
 
-def words_of(state: State) -> tuple[list[str], list[str]]:
+def words_of(state: State, stamp: str) -> tuple[list[str], list[str]]:
     """All that a state says: its texts, and words beside them. The first text has the lines by which an item of it
-    is judged: title, content, tags, entities, source.
+    is judged: title, content, tags, entities, source. The stamp is what `newborn` says of the state.
     """
-    if stamp := newborn(state):
-        words: list[Any] = [one for name in SETS for key, (adds, _) in state.get(name, {}).items()
-                            for one in (key, adds[stamp])]  # fmt: skip
-        *fields, source = state["born"][stamp]
-        lines = [fields[2], state["text"][stamp][0], *_members(state.get("tags", {})),
-                 *_members(state.get("entities", {})), source[1]]  # fmt: skip
-        words += [*fields, source[0], *source[2]]
-        return ["\n".join(filter(None, lines))], [one for one in words if isinstance(one, str) and one not in lines]
+    if stamp:
+        item_id, made, title, kind, tier, *_, validation, expires, source = state["born"][stamp]
+        words, lines = list[Any](), [title, state["text"][stamp][0]]
+        for name in SETS:
+            if members := state.get(name):
+                words += members
+                (words if name == "links" else lines).extend(_members(members))
+        lines.append(source[1])
+        words += item_id, made, kind, tier, validation, expires, source[0], *source[2]
+        return ["\n".join(filter(None, lines))], [one for one in words if one and one not in lines]
     texts, births = state.get("text", {}), _births(state)
     said = dict(zip(FIELDS, births[max(births)][2:], strict=True)) if births else {}
     said |= {name: value for name, (_, value) in state.get("set", {}).items()}
@@ -151,7 +153,10 @@ def words_of(state: State) -> tuple[list[str], list[str]]:
 def ids_of(state: State) -> dict[str, str]:
     """The ids that a state's item was born with, each with its first stamp; the first id is the first one born."""
     births, out = state.get("born", {}), dict[str, str]()
-    for stamp in births if len(births) < 2 else sorted(births):
+    if len(births) == 1:  # nearly always
+        ((stamp, one),) = births.items()
+        return {one[0]: stamp}
+    for stamp in sorted(births):
         out.setdefault(births[stamp][0], stamp)
     return out
 
@@ -407,8 +412,9 @@ def rows(
         taken = state if state.get("gone") else None
         if purged and not taken:
             taken = next((purged[one] for one in ids_of(state) if one in purged), None)
-        if taken is not None:
-            out[key] = _purged(state, taken["gone"], view)
+        if taken is not None:  # deleted, if who said it may want that, or is trusted; else it waits for a person
+            final = view.trust == "high" or any(is_authored(state, stamp, view.mine) for stamp in taken["gone"])
+            out[key] = MergedRow({}, () if final else (BY_OTHERS[1],), purge=final)
         elif state.get("text") and _births(state):  # else its birth is still on its way
             out[key] = _row(key, state, None if key in cut else lives[key], shown, by_id, view)
             if key in cut:
@@ -452,7 +458,7 @@ def _circles(
 ) -> set[str]:
     """The keys whose replacement does not count, because what replaces them is replaced by them: the newest of each."""
     cut = set[str]()
-    for start in states:  # in order
+    for start in [key for key in states if lives[key][1]]:  # in order
         path, key = list[str](), start
         while key in lives and key not in path and key not in cut and lives[key][0] and lives[key][1]:
             path.append(key)
@@ -460,12 +466,6 @@ def _circles(
         if key in path:
             cut.add(max(path[path.index(key) :], key=lambda one: (lives[one][2], one)))
     return cut
-
-
-def _purged(state: State, stamps: Iterable[str], view: MergeView) -> MergedRow:
-    """Deleted, if those who said it want that, or this store trusts them; else it waits for a person."""
-    final = view.trust == "high" or any(is_authored(state, stamp, view.mine) for stamp in stamps)
-    return MergedRow({}, () if final else (BY_OTHERS[1],), purge=final)
 
 
 def _row(
@@ -485,12 +485,12 @@ def _row(
     named = shown.get(by_id.get(successor or "", ""), successor)
     first = max(state["text"])
     content = state["text"][first][0]
-    extras: dict[str, str] = {}
-    conflicts = []
-    for stamp in _unseen(state, first, at if archived and named else ""):
+    extras, conflicts = dict[str, str](), list[tuple[str, str, str]]()
+    by = named if archived else None
+    for stamp in _unseen(state, first, at if by else "") if by or len(state["text"]) > 1 else ():
         extra = f"MEM-{hashlib.sha256(f'{key} {stamp}'.encode()).hexdigest()[:12]}"
         extras[extra] = state["text"][stamp][0]
-        conflicts.append((named, extra, REPLACED) if archived and named else (shown[key], extra, EDITED))
+        conflicts.append((by, extra, REPLACED) if by else (shown[key], extra, EDITED))
     if named:
         rivals = {shown.get(by_id.get(one[1] or "", ""), one[1]) for one in state["life"].values() if one[0] and one[1]}
         conflicts += [(named, rival, REPLACED_TWICE) for rival in sorted(rivals - {named})]
@@ -503,6 +503,11 @@ def _row(
     fields |= {"content": content, "archived": archived, "superseded_by": named}
     fields["made"] = min([one[1] for one in births.values()])
     return MergedRow(fields, tuple(sorted(held)), extras=extras, conflicts=tuple(conflicts))
+
+
+def _may_archive(state: State, stamp: str, view: MergeView) -> bool:
+    """Whether what was archived elsewhere is archived here without a person's word."""
+    return view.trust == "high" or author_of(stamp) in view.mine or is_authored(state, stamp)
 
 
 def _unseen(state: State, first: str, replaced: str) -> list[str]:
@@ -522,11 +527,6 @@ def _unseen(state: State, first: str, replaced: str) -> list[str]:
             said.add(entry[0])
             out.append(stamp)
     return out
-
-
-def _may_archive(state: State, stamp: str, view: MergeView) -> bool:
-    """Whether what was archived elsewhere is archived here without a person's word."""
-    return view.trust == "high" or author_of(stamp) in view.mine or is_authored(state, stamp)
 
 
 def _capped(name: str, state: State, view: MergeView) -> Any:

@@ -33,7 +33,9 @@ class RemoteRows:
         new = {one.key: one for one in known}
         while new:
             self.known.update(new)
-            wanted = {word for one in new.values() for word in _named(one.state)} - self._asked
+            wanted = {word for one in new.values() for word in merge.ids_of(one.state)}
+            wanted |= {at[1] for one in new.values() for at in one.state.get("life", {}).values() if at[1]}
+            wanted -= self._asked
             self._asked |= wanted
             keys = {key for some in remotes.keys_of_ids(self.db, self.remote.name, wanted).values() for key in some}
             keys |= {one.key for one in remotes.keys_of_items(self.db, self.remote.name, wanted).values()}
@@ -43,10 +45,6 @@ class RemoteRows:
         """The row of each key that is known well enough."""
         names = {key: one.item_id for key, one in self.known.items() if one.item_id}
         return merge.rows({key: one.state for key, one in self.known.items()}, self.view, names)
-
-
-def _named(state: merge.State) -> set[str]:
-    return {*merge.ids_of(state), *(one[1] for one in state.get("life", {}).values() if one[1])}
 
 
 def written(one: KnownKey, row: merge.MergedRow) -> merge.MergedRow:

@@ -94,7 +94,7 @@ def find_named(text: str) -> Iterator[Reference]:
         kind, said = match.lastgroup or "", match[match.lastgroup or 0]
         if kind == "path":
             lines = [number for number in match.groups()[1:] if number and number.isdecimal()]
-            behind = re.search(_LINES + r"\)?$", said)
+            behind = re.search(_LINES + r"\)?$", said) if lines else None
             path = said[: behind.start()] if behind else said
             if _HOST.fullmatch(path):
                 yield Reference("host", path, path)

@@ -110,9 +110,9 @@ def from_item(item: MemoryItem) -> tuple[Any, ...]:
     }  # fmt: skip
     return (
         item.id, item.tier, item.type, item.title, item.content, _dump_strings(tuple(item.tags)),
-        _dump_strings(tuple(item.entities)),
-        jsons.encode(item.links), jsons.encode(source), item.confidence, item.validation, item.scope,
-        item.expires_at, item.usage_count, item.last_used_at, item.created_at, item.updated_at, item.rule_id,
+        _dump_strings(tuple(item.entities)), jsons.encode(item.links) if item.links else "[]",
+        jsons.encode(source), item.confidence, item.validation, item.scope, item.expires_at,
+        item.usage_count, item.last_used_at, item.created_at, item.updated_at, item.rule_id,
         item.superseded_by, int(item.archived), ids.content_hash(item.content), item.corpus_id, int(item.injectable),
     )  # fmt: skip
 
