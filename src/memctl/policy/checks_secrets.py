@@ -17,7 +17,7 @@ from memctl.policy.rule import lazy_regex
 
 def value_of(match: Match[str]) -> str:
     """The part of a match that counts: its first filled group, else all of it."""
-    return next(filter(None, match.groups()), match.group())
+    return next(filter(None, match.groups()), None) or match.group()
 
 
 def entropy(text: str) -> float:
@@ -74,8 +74,15 @@ def sequential(value: str) -> bool:
     return left > len(value) * 0.85
 
 
+#: Each ASCII character as one of its kind.
+_KINDS = bytes(48 if 48 <= c <= 57 else 97 if 97 <= c <= 122 else 65 if 65 <= c <= 90 else 45 for c in range(128))
+_KINDS += bytes(128)
+
+
 def count_kinds(value: str) -> int:
     """How many kinds of characters a value has: digits, small letters, capitals, marks."""
+    if value.isascii():
+        return len(set(value.encode().translate(_KINDS)))
     return sum((*(any(map(test, value)) for test in (str.isdigit, str.islower, str.isupper)), not value.isalnum()))
 
 
@@ -463,9 +470,10 @@ def credible(match: Match[str]) -> bool:
     if not _can_be_password(value):
         return False
     text, start = match.string, match.start()
-    in_row = text[text.rfind("\n", 0, start) + 1 : start + 1].lstrip().startswith("|")
-    if "|" in text[start : match.start(match.lastindex or 0)] and not in_row:
-        return False  # the pipe of a command or of a template, not the border of a cell
+    if "|" in text[start : match.start(match.lastindex or 0)]:
+        line = text[text.rfind("\n", 0, start) + 1 : start + 1]
+        if not line.lstrip().startswith("|"):
+            return False  # the pipe of a command or of a template, not the border of a cell
     kinds = count_kinds(value)
     return kinds >= 3 or (kinds == 2 and any(map(str.isdigit, value)) and any(c.isalpha() for c in value))
 
