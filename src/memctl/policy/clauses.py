@@ -46,9 +46,9 @@ _RUN = lazy_regex(r"[^\W_]+")
 _BREAKS = str.maketrans({c: " " for c in map(chr, range(128)) if not c.isalnum()})
 _JOINT = lazy_regex("['-]")
 _URL = lazy_regex(
-    r"(?:https?|hxxps?|s3|s?ftp|rsync):/|.+@[^\W\d][\w-]*\.|[a-z0-9.-]+\.(?:com|net|org|io|dev|biz|info|xyz|ru|cn|example)\b"
+    r"(?:https?|hxxps?|s3|s?ftp|rsync):/|.+@[^\W\d][\w-]*\.|\d{1,3}(?:\.\d{1,3}){3}\Z|[a-z0-9.-]+\.(?:com|net|org|io|dev|biz|info|xyz|ru|cn|example)\b"
 )
-_DOMAIN = lazy_regex(r"\.(?:com|net|org|io|dev|biz|info|xyz|ru|cn|example)\b")
+_DOMAIN = lazy_regex(r"\.(?:(?:com|net|org|io|dev|biz|info|xyz|ru|cn|example)\b|\d{1,3}\.\d{1,3}\.\d)")
 #: Words of phrases that stand in any text: no reason to look at it.
 _COMMON_WORDS = (
     "a about access account add all always and any apply are as at attention be before begin below by came can checks "
@@ -552,5 +552,7 @@ def _is_told(low: str, verb: ClauseWord, who: ClauseWord) -> bool:
     """Whether a verb tells the one who is named before it: by "should" or a colon; not "an agent, set that"."""
     led, last = order_mark(low, verb.start), low[max(0, verb.start - BEFORE) : verb.start].split()[-1:]
     near = led != "y" and verb.number - who.last <= _NEAR and {"and", *ABLE}.isdisjoint(last)
-    told = led == ":" or (led.isalpha() and (near or low.startswith(":", who.end)))
+    # `fix(ai): …` names a part of a program.
+    called = led == ":" and ")" not in low[who.end : verb.start]
+    told = called or (led.isalpha() and (near or low.startswith(":", who.end)))
     return told or not verb.tongues & _ENGLISH
