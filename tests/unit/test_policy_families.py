@@ -108,6 +108,8 @@ def test_a_part_of_the_orders_of_many_hands_is_found_and_hardly_anything_that_lo
         "- 8c51a25: fix(ai): allow tool approval secrets in the settings of the agent",
         "If this is a security release, send a separate email to oss-security@lists.openwall.com.",
         "The active account does not have permission to delete the given job.",
+        "If the command fails (auth, network, PR not found), inform the user and stop.",
+        'The option "Allow for all future sessions" becomes the default choice.',
     ],
 )
 def test_what_programs_and_projects_say_of_themselves_passes(text: str) -> None:

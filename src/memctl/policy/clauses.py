@@ -74,6 +74,8 @@ _BEHIND_NAME = ",:\uff0c\uff1a" + _END_MARKS
 #: What denies an English word, and how far around it that stands.
 _DENIED = lazy_regex(r"\b(?:not|never|without|no|cannot|longer|nothing|unnecessary)\b|n't\b")
 _DENIED_BEFORE, _DENIED_AFTER = 32, 0
+#: What ends the reach of a denial before what stands behind: "(file not found) - tell the user".
+_PARTING = lazy_regex(r"[)\u2014\u2013]| - ")
 
 
 # --- words --------------------------------------------------------------------------------------------------------
@@ -476,11 +478,11 @@ class OrderMatcher:
             denying = [word for word in denying if not any(one.start <= word.start < one.end for one in free)]
         addressed = clause.concepts & _SUBORDINATE and any(need.concepts & _ADDRESSING for need in needs)
         for anchor in words:
-            if not anchor.concepts & first.concepts or not self._fits(anchor, first, denying):
+            if not anchor.concepts & first.concepts or not self._fits(anchor, first, denying, clause.low):
                 continue
             used, tongues, left = [anchor], anchor.tongues, words
             for need in needs[1:]:
-                near = self._nearest(need, first, used, left, denying, tongues)
+                near = self._nearest(need, first, used, left, denying, tongues, clause.low)
                 if near is None:
                     break
                 used.append(near)
@@ -498,7 +500,7 @@ class OrderMatcher:
                 return min(word.start for word in used), max(word.end for word in used)
         return None
 
-    def _fits(self, word: ClauseWord, need: _Need, denying: list[ClauseWord]) -> bool:
+    def _fits(self, word: ClauseWord, need: _Need, denying: list[ClauseWord], low: str) -> bool:
         """Whether a word is negated where that is asked, and is not where it is not."""
         # How many words before and after it what denies it may stand.
         if not need.negated:
@@ -513,6 +515,7 @@ class OrderMatcher:
             other.tongues & word.tongues
             and not word.start <= other.start < word.end
             and before <= other.number - word.number <= after
+            and not (need.negated and _PARTING.search(low, other.end, max(other.end, word.start)))
             for other in denying
         )
         return denied == need.negated
@@ -525,6 +528,7 @@ class OrderMatcher:
         words: list[ClauseWord],
         denying: list[ClauseWord],
         tongues: int,
+        low: str,
     ) -> ClauseWord | None:
         other, reach = (used[-1], _CLOSE) if need.close else (used[0], _SPAN)
         follows = (
@@ -543,7 +547,7 @@ class OrderMatcher:
                     continue
                 if distance <= reach and distance < least:
                     best, least = word, distance
-        if best is not None and need.negated and not self._fits(best, need, denying):
+        if best is not None and need.negated and not self._fits(best, need, denying, low):
             return None
         return best
 
