@@ -71,10 +71,9 @@ _END = lazy_regex(
 _AROUND_NAME, _COMMAS = " \t\r\n\"'*_>#-`\u201c", ",\uff0c\u3001"
 _END_MARKS = "!.?;\uff01\u3002\uff1b"
 _BEHIND_NAME = ",:\uff0c\uff1a" + _END_MARKS
-#: What denies an English word, and how far around it that stands.
+#: What denies an English word, how far around it that stands, and what ends its reach: "(not found) - tell the user".
 _DENIED = lazy_regex(r"\b(?:not|never|without|no|cannot|longer|nothing|unnecessary)\b|n't\b")
 _DENIED_BEFORE, _DENIED_AFTER = 32, 0
-#: What ends the reach of a denial before what stands behind: "(file not found) - tell the user".
 _PARTING = lazy_regex(r"[)\u2014\u2013]| - ")
 
 
@@ -556,7 +555,6 @@ def _is_told(low: str, verb: ClauseWord, who: ClauseWord) -> bool:
     """Whether a verb tells the one who is named before it: by "should" or a colon; not "an agent, set that"."""
     led, last = order_mark(low, verb.start), low[max(0, verb.start - BEFORE) : verb.start].split()[-1:]
     near = led != "y" and verb.number - who.last <= _NEAR and {"and", *ABLE}.isdisjoint(last)
-    # `fix(ai): …` names a part of a program.
-    called = led == ":" and ")" not in low[who.end : verb.start]
-    told = called or (led.isalpha() and (near or low.startswith(":", who.end)))
+    is_named = led == ":" and ")" not in low[who.end : verb.start]  # not in `fix(ai): add`
+    told = is_named or (led.isalpha() and (near or low.startswith(":", who.end)))
     return told or not verb.tongues & _ENGLISH
