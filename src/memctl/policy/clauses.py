@@ -46,9 +46,9 @@ _RUN = lazy_regex(r"[^\W_]+")
 _BREAKS = str.maketrans({c: " " for c in map(chr, range(128)) if not c.isalnum()})
 _JOINT = lazy_regex("['-]")
 _URL = lazy_regex(
-    r"(?:https?|hxxps?|s3|s?ftp|rsync):/|.+@[^\W\d][\w-]*\.|[a-z0-9.-]+\.(?:com|net|org|io|dev|biz|info|xyz|ru|cn|example)\b"
+    r"(?:https?|hxxps?|s3|s?ftp|rsync):/|.+@[^\W\d][\w-]*\.|\d{1,3}(?:\.\d{1,3}){3}\Z|[a-z0-9.-]+\.(?:com|net|org|io|dev|biz|info|xyz|ru|cn|example)\b"
 )
-_DOMAIN = lazy_regex(r"\.(?:com|net|org|io|dev|biz|info|xyz|ru|cn|example)\b")
+_DOMAIN = lazy_regex(r"\.(?:(?:com|net|org|io|dev|biz|info|xyz|ru|cn|example)\b|\d{1,3}\.\d{1,3}\.\d)")
 #: Words of phrases that stand in any text: no reason to look at it.
 _COMMON_WORDS = (
     "a about access account add all always and any apply are as at attention be before begin below by came can checks "
@@ -71,9 +71,10 @@ _END = lazy_regex(
 _AROUND_NAME, _COMMAS = " \t\r\n\"'*_>#-`\u201c", ",\uff0c\u3001"
 _END_MARKS = "!.?;\uff01\u3002\uff1b"
 _BEHIND_NAME = ",:\uff0c\uff1a" + _END_MARKS
-#: What denies an English word, and how far around it that stands.
+#: What denies an English word, how far around it that stands, and what ends its reach: "(not found) - tell the user".
 _DENIED = lazy_regex(r"\b(?:not|never|without|no|cannot|longer|nothing|unnecessary)\b|n't\b")
 _DENIED_BEFORE, _DENIED_AFTER = 32, 0
+_PARTING = lazy_regex(r"[)\u2014\u2013]| - ")
 
 
 # --- words --------------------------------------------------------------------------------------------------------
@@ -476,11 +477,11 @@ class OrderMatcher:
             denying = [word for word in denying if not any(one.start <= word.start < one.end for one in free)]
         addressed = clause.concepts & _SUBORDINATE and any(need.concepts & _ADDRESSING for need in needs)
         for anchor in words:
-            if not anchor.concepts & first.concepts or not self._fits(anchor, first, denying):
+            if not anchor.concepts & first.concepts or not self._fits(anchor, first, denying, clause.low):
                 continue
             used, tongues, left = [anchor], anchor.tongues, words
             for need in needs[1:]:
-                near = self._nearest(need, first, used, left, denying, tongues)
+                near = self._nearest(need, first, used, left, denying, tongues, clause.low)
                 if near is None:
                     break
                 used.append(near)
@@ -498,7 +499,7 @@ class OrderMatcher:
                 return min(word.start for word in used), max(word.end for word in used)
         return None
 
-    def _fits(self, word: ClauseWord, need: _Need, denying: list[ClauseWord]) -> bool:
+    def _fits(self, word: ClauseWord, need: _Need, denying: list[ClauseWord], low: str) -> bool:
         """Whether a word is negated where that is asked, and is not where it is not."""
         # How many words before and after it what denies it may stand.
         if not need.negated:
@@ -513,6 +514,7 @@ class OrderMatcher:
             other.tongues & word.tongues
             and not word.start <= other.start < word.end
             and before <= other.number - word.number <= after
+            and not (need.negated and _PARTING.search(low, other.end, max(other.end, word.start)))
             for other in denying
         )
         return denied == need.negated
@@ -525,6 +527,7 @@ class OrderMatcher:
         words: list[ClauseWord],
         denying: list[ClauseWord],
         tongues: int,
+        low: str,
     ) -> ClauseWord | None:
         other, reach = (used[-1], _CLOSE) if need.close else (used[0], _SPAN)
         follows = (
@@ -543,7 +546,7 @@ class OrderMatcher:
                     continue
                 if distance <= reach and distance < least:
                     best, least = word, distance
-        if best is not None and need.negated and not self._fits(best, need, denying):
+        if best is not None and need.negated and not self._fits(best, need, denying, low):
             return None
         return best
 
@@ -552,5 +555,6 @@ def _is_told(low: str, verb: ClauseWord, who: ClauseWord) -> bool:
     """Whether a verb tells the one who is named before it: by "should" or a colon; not "an agent, set that"."""
     led, last = order_mark(low, verb.start), low[max(0, verb.start - BEFORE) : verb.start].split()[-1:]
     near = led != "y" and verb.number - who.last <= _NEAR and {"and", *ABLE}.isdisjoint(last)
-    told = led == ":" or (led.isalpha() and (near or low.startswith(":", who.end)))
+    is_named = led == ":" and ")" not in low[who.end : verb.start]  # not in `fix(ai): add`
+    told = is_named or (led.isalpha() and (near or low.startswith(":", who.end)))
     return told or not verb.tongues & _ENGLISH

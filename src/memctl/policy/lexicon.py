@@ -68,7 +68,7 @@ kept      stored, noted                               boss      the user, the ow
 later     the next time that, as soon as you get      lead      to persuade, to tell
 switch    proxy, index, model, server                 guard     sandbox, audit log, scanner
 away      off, out                                    danger    what does harm at once
-conf      the reader's own configuration
+conf      the reader's own configuration   wish      what the user asks for
 """
 
 from __future__ import annotations
@@ -274,7 +274,7 @@ SPACED: dict[str, dict[str, str]] = {
         "prompt": "prompt_di_sistema messaggio_di_sistema",
         "send": "invia inviale manda inoltra carica trasferisci trasmettete trasmetti inoltrate",
         "secret": "password credenziali chiavi segreti token chiave parola_d'ordine",
-        "private": "messaggi conversazione cronologia contatti email lista_dei_clienti dati_dei_clienti rubrica",
+        "private": "messaggi conversazione cronologia contatti le_email lista_dei_clienti dati_dei_clienti rubrica",
         "run": "esegui eseguilo scarica installa cancella apri aggiungi inserisci",
         "ask": "chiedere chiedi",
         "consent": "permesso conferma approvazione autorizzazione",

@@ -132,7 +132,7 @@ _LEADS = frozenset(
 )  # fmt: skip
 _TO_WORDS = (
     "are obliged obligated ordered bound supposed need needs have has required want wants sure instructed asked free "
-    "told permission allowed is expected requested encouraged reminded invited advised urged authorised authorized"
+    "told allowed ought is expected requested encouraged reminded invited advised urged authorised authorized"
 )
 _TO = frozenset(_TO_WORDS.split())
 #: "Use the mail tool to send": the order stands behind what it is done with.
@@ -142,7 +142,7 @@ _MADE = lazy_regex(
     r"\b(?:have|let|make|get|ask|tell|instruct) (?:(?:your|the|any|an?|whichever) )?(?:\w+ )?"
     r"(?:agents?|assistants?|ai|model|llm|bot|copilot|claude)(?: to)?$|"
     r"\b(?:wants?|needs?|asks?|requires?|expects?|orders?|urges?|instructs?|like) (?:you|(?:the|every|all|each|any) \w+"
-    r"(?: \w+)?) to$"
+    r"(?: \w+)?) to$|\b(?:you have|has) permission to$"
 )
 _AIMS = frozenset(["idea", "goal", "aim", "purpose", "point", "intent", "intention"])  # "the idea is to send" tells
 ABLE = frozenset(["can", "may", "could", "would", "will"])
