@@ -104,7 +104,8 @@ def compose(line: Mapping[str, Any]) -> bytes:
     ]
     head = "".join(f"{key}: {_shown(value)}\n" for key, value in fields)
     body = f"{_FENCE}\n{line['content']}\n"
-    return f"{_FENCE}{_MARK}{head}checksum: {_checksum(head, body)}\n{body}".encode()
+    checksum = hashlib.sha256((head + body).encode()).hexdigest()[:16]
+    return f"{_FENCE}{_MARK}{head}checksum: {checksum}\n{body}".encode()
 
 
 def _shown(value: Any) -> str:
@@ -113,10 +114,6 @@ def _shown(value: Any) -> str:
     text = json.dumps(value, ensure_ascii=False)
     # No line end but \n ends a line of a note; what would look like one to another program is written as an escape.
     return re.sub("[\x7f-\x9f\u2028\u2029\ufeff]", lambda found: json.dumps(found[0])[1:-1], text)
-
-
-def _checksum(head: str, body: str) -> str:
-    return hashlib.sha256((head + body).encode()).hexdigest()[:16]
 
 
 def _file_name(line: Mapping[str, Any]) -> str:
