@@ -10,7 +10,11 @@ from memctl.annotations import TYPE_CHECKING, Annotated, Any, Literal, args_of, 
 from memctl.names import DEFAULT_SCOPE
 
 if TYPE_CHECKING:
+    from typing import Concatenate, ParamSpec
+
     from typing_extensions import dataclass_transform
+
+    Words = ParamSpec("Words")
 else:
 
     def dataclass_transform(**_: object) -> Callable[[type], type]:
@@ -257,11 +261,11 @@ class Operation:
         self,
         fn: Callable[..., Any],
         *,
-        name: str,
-        tool: str | None,
         access: Access,
-        examples: tuple[str, ...],
-        exits: dict[int, str],
+        tool: str | None = None,
+        name: str | None = None,
+        examples: tuple[str, ...] = (),
+        exits: dict[int, str] | None = None,
         about: str = "",
         toolset: Toolset = "full",
         prose: bool = False,
@@ -273,8 +277,8 @@ class Operation:
         silent: bool = False,
     ) -> None:
         self.takes_input, self.silent = takes_input, silent
-        self.fn, self.name, self.tool, self.access = fn, name, tool, access
-        self.examples, self.exits = examples, exits
+        self.fn, self.name, self.tool, self.access = fn, name or fn.__name__.rstrip("_"), tool, access
+        self.examples, self.exits = examples, exits or {}
         self.about, self.toolset, self.prose, self.answer = about, toolset, prose, answer or {}
         self.destructive, self.idempotent, self.open_world = destructive, idempotent, open_world
         self._params: list[Param] = []
@@ -351,29 +355,15 @@ class Operation:
             self._params.append(param)
 
 
-def operation(
-    *,
-    access: Access,
-    tool: str | None = None,
-    name: str | None = None,
-    examples: tuple[str, ...] = (),
-    exits: dict[int, str] | None = None,
-    about: str = "",
-    toolset: Toolset = "full",
-    prose: bool = False,
-    answer: dict[str, str] | None = None,
-    destructive: bool = False,
-    idempotent: bool = False,
-    open_world: bool = False,
-    takes_input: Callable[[dict[str, Any]], bool] | None = None,
-    silent: bool = False,
-) -> Callable[[Callable[..., Any]], Operation]:
-    """Declare a function as an operation; its module also defines `NAME_text(result)` or `text(result)`."""
-    return lambda fn: Operation(
-        fn, name=name or fn.__name__.rstrip("_"), tool=tool, access=access, examples=examples, exits=exits or {},
-        about=about, toolset=toolset, prose=prose, answer=answer, destructive=destructive, idempotent=idempotent,
-        open_world=open_world, takes_input=takes_input, silent=silent,
-    )  # fmt: skip
+def _declaring(
+    kind: "Callable[Concatenate[Callable[..., Any], Words], Operation]",
+) -> "Callable[Words, Callable[[Callable[..., Any]], Operation]]":
+    """A decorator that takes what `kind` takes after the function, so that the parameters are stated once."""
+    return lambda *words, **said: lambda fn: kind(fn, *words, **said)
+
+
+#: Declare a function as an operation; its module also defines `NAME_text(result)` or `text(result)`.
+operation = _declaring(Operation)
 
 
 @dataclass_transform(kw_only_default=True)

@@ -354,7 +354,16 @@ def preview(db: Database | None, plan: IngestPlan, preparer: Preparer) -> Ingest
         found[task.path] = IngestedFile(task.path, ids.bytes_hash(data), size=len(data), inode=info.st_ino)
     done.reports += [FileReport(target.path, "failed", 0, target.problem) for target in done.failed]
     known = corpus.get_files(db, [task.path for task in plan.tasks if task.is_known]) if db else {}
-    before = _moved_from(db, plan, found, preparer) if db else {}
+    before: dict[str, str] = {}  # where files were before they were moved
+    if db:
+        before = MovedFiles(db, plan).find(list(found.values()))
+        olds, gone = corpus.get_files(db, before.values()), corpus.get_gone(db, before.values())
+        edited = [found[new] for new, was in before.items() if was in olds and olds[was].sha256 != found[new].sha256]
+        for prepared in read_tasks(preparer, [FileTask(file.path, file.size or 0) for file in edited]):
+            path = prepared.path
+            was_at = before[path]
+            if not is_same_file(db, found[path], prepared.passages or (), olds.get(was_at), gone.get(was_at)):
+                del before[path]
     lost = dict(plan.lost)
     for task in plan.tasks:
         if task.path not in found:
@@ -370,16 +379,3 @@ def preview(db: Database | None, plan: IngestPlan, preparer: Preparer) -> Ingest
         done.deleted += 1
         done.reports.append(lost_report(path, why))
     return done
-
-
-def _moved_from(db: Database, plan: IngestPlan, found: dict[str, IngestedFile], preparer: Preparer) -> dict[str, str]:
-    """Where files were before they were moved."""
-    moved = MovedFiles(db, plan).find(list(found.values()))
-    old, gone = corpus.get_files(db, moved.values()), corpus.get_gone(db, moved.values())
-    edited = [found[path] for path, was in moved.items() if was in old and old[was].sha256 != found[path].sha256]
-    for prepared in read_tasks(preparer, [FileTask(file.path, file.size or 0) for file in edited]):
-        path = prepared.path
-        was = moved[path]
-        if not is_same_file(db, found[path], prepared.passages or (), old.get(was), gone.get(was)):
-            del moved[path]
-    return moved

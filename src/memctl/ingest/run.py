@@ -157,7 +157,12 @@ class IngestRun:
             self._to_come = size + FILE_CHARS * len(tasks)
         if len(tasks) < len(plan.tasks):
             number = 1
-            yield self._prepare_stdin(stdin())
+            data, limit = stdin(), self.options.limits.bytes
+            problem = "standard input is empty" if not data.strip() else ""
+            problem = too_large(len(data), limit) if len(data) > limit else problem
+            # Two different inputs are two documents: one name for both would make each supersede the other.
+            name = f"<stdin:{ids.bytes_hash(data)[:12]}>"
+            yield Prepared("<stdin>", None, problem=problem) if problem else self._preparer.prepare(name, data)
         for task, prepared in zip(tasks, read_tasks(self._preparer, self._hashed(tasks), workers), strict=True):
             number, read = number + 1, read + task.size
             self._to_come -= task.size + FILE_CHARS
@@ -172,15 +177,6 @@ class IngestRun:
             known = corpus.get_files(self.db, [task.path for task in group if task.is_current])
             for task in group:
                 yield task._replace(sha256=known[task.path].sha256) if task.path in known else task
-
-    def _prepare_stdin(self, data: bytes) -> Prepared:
-        # Two different inputs are two documents: one name for both would make each supersede the other.
-        limit = self.options.limits.bytes
-        problem = "standard input is empty" if not data.strip() else ""
-        problem = too_large(len(data), limit) if len(data) > limit else problem
-        if problem:
-            return Prepared("<stdin>", None, problem=problem)
-        return self._preparer.prepare(f"<stdin:{ids.bytes_hash(data)[:12]}>", data)
 
     # --- one file after the other ----------------------------------------------------------------------------------
 
