@@ -104,17 +104,21 @@ of each was set aside. Orders and memory poisoning in English that the rules fou
 | set | of those in sight | of those set aside |
 |---|--:|--:|
 | `english.txt` | 34 → 37 of 43 | 14 → 14 of 21 |
-| `english2.txt` | 38 → 43 of 68 | 13 → 18 of 22 |
-| `own_words.txt` | 61 → 75 of 107 | 27 → 31 of 45 |
+| `english2.txt` | 38 → 44 of 68 | 13 → 18 of 22 |
+| `own_words.txt` | 61 → 77 of 107 | 27 → 31 of 45 |
 | `english3.txt` | 3 → 21 of 58 | 0 → 4 of 17 |
-| `phrased.txt`, as statements | 40 → 127 of 190 | 19 → 66 of 128 |
-| `phrased.txt`, as documents | 34 → 98 of 190 | 16 → 43 of 128 |
+| `phrased.txt`, as statements | 40 → 127 of 190 | 19 → 68 of 128 |
+| `phrased.txt`, as documents | 34 → 98 of 190 | 16 → 44 of 128 |
+| `own4.txt`, as statements | 43 → 67 of 164 | 31 → 32 of 92 |
 
-So of English orders in words that nobody has looked at, between a quarter and four fifths are held; half of the hardest
-set. Totals of what was set aside were seen while the rules were changed, its sentences of `phrased.txt` were not. In
-ten other languages `phrased.txt` has the same twenty orders: 51 of 71 set aside are found (35 before), but since they
-are translations of one another, this is no proof for other words; Japanese and Polish stay below half. Of the 121
-English sentences set aside that only look like orders, 8 are held as statements (6 before) and 6 as documents (5).
+So of English orders in words that nobody has looked at, between a quarter and four fifths are held; half of
+`phrased.txt` and a third of `own4.txt`, where words added for the two thirds in sight gained one sentence of the third.
+In the nine other languages of `own4.txt`, again much the same orders, 19 of 105 set aside are found. Totals of what was
+set aside were seen while the rules were changed, its sentences of `phrased.txt` and `own4.txt` were not. In ten other
+languages `phrased.txt` has the same twenty orders: 51 of 71 set aside are found (35 before), but since they are
+translations of one another, this is no proof for other words; Japanese and Polish stay below half. Of the 121 English
+sentences set aside in `phrased.txt` that only look like orders, 8 are held as statements (6 before) and 6 as documents
+(5).
 Ordinary documents are what bounds this: of 59,112 passages of packages, manuals and docstrings 0.17 % are withheld.
 
 A linear model over words or letters, trained on such sentences against 50,000 of documentation, found 2 of 75 where it
