@@ -166,7 +166,7 @@ class Arrival:
 
     def _item(self, one: KnownKey, row: merge.MergedRow, there: MemoryItem | None) -> MemoryItem:
         """The item that a row asks for."""
-        fields, clock = row.fields, merge.clock_of(merge.newest(one.state))
+        fields, clock = row.fields, merge.clock_of(one.newborn_at or merge.newest(one.state))
         if clock not in self._moments:  # of one exchange there it is the same of all
             self._moments[clock] = ids.timestamp(clock / 1_000_000)
         kept = {

@@ -228,14 +228,14 @@ class RemoteExchange:
         for scope, replica, key, state, born in records:
             one = touched.get(key) or known.get(key)
             if one is None and born.endswith(f".{replica}"):  # nearly all that comes at once: nothing is joined
-                touched[key] = KnownKey(key, scope, "", state, {})
+                touched[key] = KnownKey(key, scope, "", state, {}, newborn_at=born)
                 continue
             one = one or KnownKey(key, scope, "", {}, {})
             if one.scope != scope:
                 continue
             joined = merge.join(one.state, merge.admitted(state, replica, view))
             if joined != one.state:
-                touched[key] = one._replace(state=joined)
+                touched[key] = one._replace(state=joined, newborn_at="")
         return touched
 
     def _fill_segment(self, scope: str) -> bool:

@@ -395,11 +395,13 @@ def is_authored(state: State, stamp: str, mine: Collection[str] = ()) -> bool:
 
 
 def rows(
-    states: Mapping[str, State], view: MergeView, names: "Mapping[str, str] | None" = None
+    states: Mapping[str, State], view: MergeView, names: "Mapping[str, str] | None" = None,
+    newborn_at: "Mapping[str, str] | None" = None,
 ) -> dict[str, MergedRow]:
     """The row of each key that is known well enough. The same states and view give the same rows.
 
-    names  by key the id that it has here, where that is not the first one that it was born with
+    names       by key the id that it has here, where that is not the first one that it was born with
+    newborn_at  by key what `newborn` says of its state, where that is known: its row needs fewer questions
     """
     shown = _shown_ids(states := dict(sorted(states.items())), names or {})
     by_id = {one: key for key, state in reversed(states.items()) for one in ids_of(state)}
@@ -415,6 +417,8 @@ def rows(
         if taken is not None:  # deleted, if who said it may want that, or is trusted; else it waits for a person
             final = view.trust == "high" or any(is_authored(state, stamp, view.mine) for stamp in taken["gone"])
             out[key] = MergedRow({}, () if final else (BY_OTHERS[1],), purge=final)
+        elif view.trust == "high" and newborn_at and (stamp := newborn_at.get(key)):
+            out[key] = MergedRow(_fields_at_birth(state, stamp))
         elif state.get("text") and _births(state):  # else its birth is still on its way
             out[key] = _row(key, state, None if key in cut else lives[key], shown, by_id, view)
             if key in cut:
@@ -422,6 +426,15 @@ def rows(
                 pair = (shown[key], shown.get(by_id.get(successor, ""), successor), CIRCLE)
                 out[key] = out[key]._replace(conflicts=(*out[key].conflicts, pair))
     return out
+
+
+def _fields_at_birth(state: State, stamp: str) -> dict[str, Any]:
+    """The fields of what was said once, and nothing since."""
+    _, made, *fields = state["born"][stamp]
+    out = dict(zip(FIELDS, fields, strict=True))
+    for name in SETS:
+        out[name] = _members(members) if (members := state.get(name)) else []
+    return out | {"content": state["text"][stamp][0], "archived": False, "superseded_by": None, "made": made}
 
 
 def _births(state: State) -> dict[str, list[Any]]:
@@ -494,14 +507,10 @@ def _row(
     if named:
         rivals = {shown.get(by_id.get(one[1] or "", ""), one[1]) for one in state["life"].values() if one[0] and one[1]}
         conflicts += [(named, rival, REPLACED_TWICE) for rival in sorted(rivals - {named})]
-    births = _births(state)
-    if view.trust == "high" and len(births) == 1 and "set" not in state:
-        fields = dict(zip(FIELDS, births[min(births)][2:], strict=True))
-    else:
-        fields = {name: _capped(name, state, view) for name in FIELDS}
+    fields = {name: _capped(name, state, view) for name in FIELDS}
     fields |= {name: _members(state.get(name, {})) for name in SETS}
     fields |= {"content": content, "archived": archived, "superseded_by": named}
-    fields["made"] = min([one[1] for one in births.values()])
+    fields["made"] = min(one[1] for one in _births(state).values())
     return MergedRow(fields, tuple(sorted(held)), extras=extras, conflicts=tuple(conflicts))
 
 

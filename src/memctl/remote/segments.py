@@ -282,10 +282,25 @@ def checked(given: object, *, is_plain: bool = False) -> tuple[str, merge.State]
     state = given[1]
     if not isinstance(state, dict) or not state.keys() <= _PARTS.keys():
         return None
+    if is_plain and _is_birth_alone(state):  # nearly all
+        return given[0], state
     text = "" if is_plain else _dump(state)
     if len(text) > _MOST_RECORD or (not text.isascii() and _LONE.search(text)):
         return None
     return (given[0], state) if all(_PARTS[name](value) for name, value in state.items()) else None
+
+
+def _is_birth_alone(state: merge.State) -> bool:
+    """Whether a state is one birth and nothing since, of the shape that `_PARTS` ask for: a quick yes for most."""
+    born, text = state.get("born"), state.get("text")
+    if born.__class__ is not dict or text.__class__ is not dict or len(born) != 1 or len(text) != 1:
+        return False
+    ((stamp, birth),), (said,) = born.items(), text.values()
+    return (
+        said.__class__ is list and len(said) == 2 and said[0].__class__ is str and said[1] == {} and stamp in text
+        and not said[0].isspace() and said[0] != "" and _STAMP.fullmatch(stamp) is not None and _is_birth(birth)
+        and all(_PARTS[name](state[name]) for name in state if name not in ("born", "text"))
+    )  # fmt: skip
 
 
 def _is_stamp(value: object) -> bool:

@@ -44,7 +44,8 @@ class RemoteRows:
     def all(self) -> dict[str, merge.MergedRow]:
         """The row of each key that is known well enough."""
         names = {key: one.item_id for key, one in self.known.items() if one.item_id}
-        return merge.rows({key: one.state for key, one in self.known.items()}, self.view, names)
+        newborn_at = {key: one.newborn_at for key, one in self.known.items() if one.newborn_at}
+        return merge.rows({key: one.state for key, one in self.known.items()}, self.view, names, newborn_at)
 
 
 def written(one: KnownKey, row: merge.MergedRow) -> merge.MergedRow:

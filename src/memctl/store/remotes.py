@@ -128,7 +128,10 @@ class RemoteStateDamaged(MemctlError):
 
 
 class KnownKey(NamedTuple):
-    """What is known of one statement there, as `memctl_remote_keys` has it."""
+    """What is known of one statement there, as `memctl_remote_keys` has it.
+
+    newborn_at  what `merge.newborn` says of the state, where that was asked already
+    """
 
     key: str
     scope: str
@@ -136,6 +139,7 @@ class KnownKey(NamedTuple):
     state: dict[str, Any]
     wrote: dict[str, Any]
     unsent: bool = False
+    newborn_at: str = ""
 
 
 class KnownLog(NamedTuple):
@@ -348,7 +352,8 @@ def save_keys(db: Database, remote: str, known: Iterable[KnownKey]) -> None:
         "VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT(remote, key) DO UPDATE SET item_id = excluded.item_id, "
         "state = excluded.state, wrote = excluded.wrote, unsent = excluded.unsent",
         [
-            (remote, one.key, one.scope, one.item_id, _compressed(one.state), _dump(one.wrote), int(one.unsent))
+            (remote, one.key, one.scope, one.item_id, _compressed(one.state), _dump(one.wrote) if one.wrote else "{}",
+             int(one.unsent))
             for one in known
         ],
     )

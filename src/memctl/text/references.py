@@ -45,8 +45,10 @@ _PATTERNS = (
 #: What statements are held to; the others are only named (`memctl entities`).
 CITED = ("path", "symbol", "url", "version", "commit")
 #: What is in every text that refers to something; the expression of all kinds costs far more than to look for these.
-_SIGNS = ("`", "()", "://", "@", "file", "ommit ", "revision ")
-_SIGNED = re.compile(r"\.(?:[A-Za-z]|(?<=\d\.)\d)|[0-9a-f]{40}")
+_SIGNS = ("`", "()", "://", "@", "kefile", "rfile", "sfile", "mfile", "tfile", "ommit ", "revision ")
+_SIGNED = re.compile(r"\.[A-Za-z]|[0-9a-f]{40}")
+#: What names a version, and the kinds that need none of the signs above.
+_NUMBERED, _PLAIN_KINDS = re.compile(r"\d\.\d"), ("cve", "date", "version")
 #: Endings by which a bare word is a file; those of domains and of names of things are not among them.
 _SUFFIXES = (
     " py pyi js mjs jsx ts tsx java kt scala cs swift php go rs c h cc cpp hpp rb ex exs lua pl pm jl r sh bash zsh "
@@ -80,7 +82,11 @@ class Reference(NamedTuple):
 def find_references(text: str) -> list[Reference]:
     """What a statement refers to, each once, in the order of the text."""
     found: dict[tuple[str, str, object], Reference] = {}
-    for one in find_named(text) if any(map(text.__contains__, _SIGNS)) or _SIGNED.search(text) else ():
+    if any(map(text.__contains__, _SIGNS)) or _SIGNED.search(text):
+        named = find_named(text)
+    else:
+        named = find_named(text, _PLAIN_KINDS) if _NUMBERED.search(text) else iter(())
+    for one in named:
         if one.kind in CITED:
             found.setdefault((one.kind, one.target, one.lines), one)
             if len(found) == MOST:
@@ -88,9 +94,12 @@ def find_references(text: str) -> list[Reference]:
     return list(found.values())
 
 
-def find_named(text: str) -> Iterator[Reference]:
-    """All that a text names, in its order: references, hosts, CVE ids and days; `memctl.text.named` looks for more."""
-    for match in _pattern().finditer(text):
+def find_named(text: str, kinds: "tuple[str, ...]" = ()) -> Iterator[Reference]:
+    """All that a text names, in its order: references, hosts, CVE ids and days; `memctl.text.named` looks for more.
+
+    kinds  only these; of what fits one of them and another kind, too, the caller knows that there is none
+    """
+    for match in _pattern(kinds).finditer(text):
         kind, said = match.lastgroup or "", match[match.lastgroup or 0]
         if kind == "path":
             lines = [number for number in match.groups()[1:] if number and number.isdecimal()]
@@ -130,9 +139,9 @@ def _is_file(name: str) -> bool:
     return bool(re.fullmatch(_NAMES, name)) or f" {name.rpartition('.')[2].lower()} " in _SUFFIXES
 
 
-@lru_cache(maxsize=1)
-def _pattern() -> "re.Pattern[str]":
-    return re.compile("|".join(f"(?P<{kind}>{pattern})" for kind, pattern in _PATTERNS))
+@lru_cache(maxsize=2)
+def _pattern(kinds: tuple[str, ...]) -> "re.Pattern[str]":
+    return re.compile("|".join(f"(?P<{kind}>{pattern})" for kind, pattern in _PATTERNS if not kinds or kind in kinds))
 
 
 #: A line that ends a definition and stands no deeper than its header.

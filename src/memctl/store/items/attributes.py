@@ -176,10 +176,10 @@ def set_importance(db: Database, values: Mapping[str, float]) -> None:
     if not values:
         return
     said = [(item_id, value) for item_id, value in values.items() if value != NEUTRAL_IMPORTANCE]
-    neutral = [(item_id,) for item_id, value in values.items() if value == NEUTRAL_IMPORTANCE]
+    neutral = [item_id for item_id, value in values.items() if value == NEUTRAL_IMPORTANCE]
     with db.atomic():
         db.upsert("memory_importance", "item_id importance", said)
-        db.run_many("DELETE FROM memory_importance WHERE item_id = ?", neutral)
+        db.run_many("DELETE FROM memory_importance WHERE item_id = ?", [(one,) for one in get_importance(db, neutral)])
 
 
 def inherit_importance(db: Database, replaced: Iterable[tuple[str, str]]) -> None:
