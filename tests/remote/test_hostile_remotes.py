@@ -150,6 +150,60 @@ def test_much_that_others_wrote_is_taken_a_part_at_a_time(monkeypatch: pytest.Mo
     assert bert.texts() == anna.texts()
 
 
+def test_a_dry_run_says_that_there_is_more_than_it_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
+    anna, bert = homes("anna", "bert")
+    for number in range(5):
+        anna.say(f"Fact number {number} is about topic {number}.")
+        anna.sync()
+    assert not bert.sync("--dry-run")["more"]
+    monkeypatch.setattr(exchanging, "_MOST_NEWS", 1000)
+    row = bert.sync("--dry-run")
+    assert row["more"]
+    assert 0 < row["new"] < 5
+    assert "others have said more than was read" in bert.ok("remote", "sync", "--dry-run").notes
+    assert (bert.sync()["more"], len(bert.texts())) == (False, 5)
+
+
+@pytest.mark.parametrize("how", ["appends", "rewrites"])
+def test_who_goes_on_writing_keeps_a_sync_busy_for_no_longer(how: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    anna, bert = homes("anna", "bert")
+    anna.say("We deploy on Fridays.")
+    anna.sync()
+    parts = [[said(f"Fact {number} of topic {number}.", f"MEM-{number:012x}")] for number in range(40)]
+    names: list[segments.SegmentName] = []
+
+    def feed(start: int = 0) -> None:
+        at = (len(names), names[-1].hash if names else "") if how == "appends" else (0, "")
+        for some in parts[start : start + 3]:
+            ((name, body),) = segments.pack("project", STRANGER, "mallory", *at, some)
+            at = name.last, name.hash
+            names.append(name)
+            (room() / str(name)).write_bytes(body)
+
+    feed()
+    join, rounds = exchanging.RemoteExchange._join, list[int]()
+
+    def fed(self: Any, news: Any, *more: Any, **how_: Any) -> None:
+        join(self, news, *more, **how_)
+        rounds.append(1)
+        if len(rounds) < 9:
+            if how == "rewrites":
+                shutil.rmtree(room())
+            feed(3 * len(rounds))
+
+    monkeypatch.setattr(exchanging, "_MOST_NEWS", 1)
+    monkeypatch.setattr(exchanging.RemoteExchange, "_join", fed)
+    row = bert.sync()
+    assert len(rounds) == 4  # anna's segment, and the three that the stranger had at first
+    assert "We deploy on Fridays." in bert.texts()
+    assert row["more"]
+    monkeypatch.undo()
+    said_now = bert.ok("remote", "sync").notes
+    assert "more than was read" not in said_now
+    if how == "appends":
+        assert len(bert.texts()) == 1 + len(names)
+
+
 def test_many_removals_stop_also_where_they_come_a_part_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
     anna, bert = homes("anna", "bert")
     for number in range(20):
