@@ -10,6 +10,7 @@ release. A finding of another kind counts (`MemoryPolicy.covered_kinds`).
 import re
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator
+from functools import cache
 
 from memctl import errors
 from memctl.annotations import TYPE_CHECKING, Any, NamedTuple
@@ -28,11 +29,6 @@ REDACTED = "[REDACTED:"
 _STANDS_ALONE = 80
 #: Why an item is refused for what `references` gives.
 REFUSED = "HARD_BLOCK: a reference, link, rule id or scope holds what no item may"
-#: An id, a hash or a time of our own making, and a plain word: what needs no judge.
-_PLAIN = (
-    r"MEM-[0-9a-f]{12}|sha256:[0-9a-f]{64}|[a-z_]{0,14}|"
-    r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}\.[0-9]{6}\+00:00"
-)
 
 
 class ItemChange(NamedTuple):
@@ -187,8 +183,17 @@ def references(item: MemoryItem, place: SourcePosition | None = None) -> list[st
 
 def _telling(words: Iterable[str]) -> list[str]:
     """The words that are not of our own making."""
-    is_plain = re.compile(_PLAIN).fullmatch
+    is_plain = _plain().fullmatch
     return [word for word in words if is_plain(word) is None]
+
+
+@cache
+def _plain() -> "re.Pattern[str]":
+    """A plain word, or an id, a hash or a time of our own making: what needs no judge."""
+    return re.compile(
+        r"[a-z_]{0,14}|MEM-[0-9a-f]{12}|sha256:[0-9a-f]{64}|"
+        r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}\.[0-9]{6}\+00:00"
+    )
 
 
 def _reference_fields(item: MemoryItem) -> dict[str, Any]:

@@ -343,9 +343,39 @@ def test_whatever_a_record_is_it_is_checked(junk: Any) -> None:
     parts = (junk, {"born": junk}, {"text": text}, {"life": text}, {"set": junk, "tags": junk}, {"born": text})
     for given_ in (junk, *([key, part] for part in parts)):
         record = segments.checked(given_)
+        assert segments.checked(given_, is_plain=True) == record
         if record is not None:
             rows = merge.rows({record[0]: merge.admitted(record[1], "a" * 12, merge.MergeView())}, merge.MergeView())
             assert len(rows) <= 1
+
+
+_JUNK: st.SearchStrategy[Any] = st.sampled_from(
+    (None, True, 0, 1.5, float("nan"), "", " ", "x", "high", [], {}, [[]], {"x": []}, [{}, []], "x" * 2001)
+)
+
+
+@given(st.integers(0, 18), _JUNK)
+@examples(400)
+def test_what_a_birth_has_that_is_none_is_refused_however_it_is_looked_at(place: int, junk: Any) -> None:
+    key, state = said("Lunch is at noon.")
+    (stamp,) = state["born"]
+    birth, text = state["born"][stamp], state["text"][stamp]
+    state["tags"] = {"ops": [{stamp: "Ops"}, []]}
+    if place < len(birth):
+        birth[place] = junk
+    elif place < 12:
+        text[place - 10] = junk
+    elif place < 14:
+        state["tags"]["ops"][place - 12] = junk
+    else:
+        state |= (
+            {"tags": junk},
+            {"born": {stamp: junk}},
+            {"text": {stamp: junk}},
+            {"born": {"x": birth}},
+            {"odd": junk},
+        )[place - 14]
+    assert segments.checked([key, state], is_plain=True) == segments.checked([key, state])
 
 
 class _Failing:

@@ -336,7 +336,9 @@ def _all_that_is_said(one: merge.State, other: merge.State) -> list[Any]:
     for trust in merge.TRUST:
         view = by(trust)
         said += [merge.admitted(one, who, view) for who in (ME, YOU)]
-        said.append(merge.rows({KEY: merge.join({}, one), OTHER: merge.join({}, other)}, view))
+        states = {KEY: merge.join({}, one), OTHER: merge.join({}, other)}
+        for names in ({}, {OTHER: "MEM-1"}):
+            said.append(merge.rows(states, view, names, {key: merge.newborn(state) for key, state in states.items()}))
     return [*said, merge.own_part(one, ME)]
 
 

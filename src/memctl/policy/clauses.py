@@ -422,11 +422,17 @@ class OrderMatcher:
         else:
             clauses = reader.around(places, beside, self._is_worth_reading)
         for clause in clauses:
-            for needs, never in self._alternatives:
-                span = self._match(needs, never, clause)
-                if span:
-                    spans.append(span)
-                    break
+            there = clause.concepts
+            for (needs, never), needed in zip(self._alternatives, self._needed, strict=True):
+                if never & there:
+                    continue
+                for one in needed:  # nearly all alternatives end here
+                    if not one & there:
+                        break
+                else:
+                    if span := self._match(needs, clause):
+                        spans.append(span)
+                        break
         return spans
 
     def could_match(self, concepts: int) -> bool:
@@ -457,15 +463,13 @@ class OrderMatcher:
             return True
         return concepts & self._orders != 0 and order_mark(low, place) != ""
 
-    def _match(self, needs: list[_Need], never: int, clause: Clause) -> tuple[int, int] | None:
-        """Where in a clause the words stand that an alternative needs.
+    def _match(self, needs: list[_Need], clause: Clause) -> tuple[int, int] | None:
+        """Where in a clause, which has all their concepts, the words stand that an alternative needs.
 
         An English verb must stand where orders stand, unless the clause turns to a model and says when; other languages
         have forms of their own for orders.
         """
         first, words = needs[0], clause.words
-        if never & clause.concepts or any(not need.concepts & clause.concepts for need in needs):
-            return None
         denying = [word for word in words if word.concepts & _NEGATION]
         if clause.concepts & _FREE:  # "without restrictions" denies nothing
             free = [word for word in words if word.concepts & _FREE]

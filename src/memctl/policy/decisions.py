@@ -233,14 +233,14 @@ class MemoryPolicy:
         return self._verdict(found, [])
 
     def _verdict(self, findings: list[Finding], soft: list[str]) -> PolicyVerdict:
+        if not (findings or soft):  # nearly always
+            return PolicyVerdict()
         hard = [f for f in findings if f.kind in _HARD and f.action == "reject"]
         first = min((_HARD.index(f.kind) for f in hard), default=0)
         acting = [f for f in hard if f.kind == _HARD[first]] or findings
         reasons = list(dict.fromkeys(_REASONS[f.kind, f.action].format(f.rule) for f in acting))
         if hard:
             return PolicyVerdict("reject", reasons, findings=findings)
-        if not (findings or soft):
-            return PolicyVerdict()
         return PolicyVerdict(
             "quarantine",
             reasons + soft,

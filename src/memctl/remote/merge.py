@@ -397,7 +397,7 @@ def is_authored(state: State, stamp: str, mine: Collection[str] = ()) -> bool:
 def rows(
     states: Mapping[str, State], view: MergeView, names: "Mapping[str, str] | None" = None,
     newborn_at: "Mapping[str, str] | None" = None,
-) -> dict[str, MergedRow]:
+) -> dict[str, MergedRow]:  # fmt: skip
     """The row of each key that is known well enough. The same states and view give the same rows.
 
     names       by key the id that it has here, where that is not the first one that it was born with
@@ -433,7 +433,7 @@ def _fields_at_birth(state: State, stamp: str) -> dict[str, Any]:
     _, made, *fields = state["born"][stamp]
     out = dict(zip(FIELDS, fields, strict=True))
     for name in SETS:
-        out[name] = _members(members) if (members := state.get(name)) else []
+        out[name] = _members(state[name]) if name in state else []
     return out | {"content": state["text"][stamp][0], "archived": False, "superseded_by": None, "made": made}
 
 
@@ -460,9 +460,7 @@ def _shown_ids(states: Mapping[str, State], names: Mapping[str, str]) -> dict[st
 
 def _life(state: State) -> tuple[bool, "str | None", str]:
     """Whether it is archived, what replaced it, and the stamp that says so."""
-    if not state.get("life"):
-        return False, None, ""
-    stamp, entry = max(state["life"].items())
+    stamp, entry = max(state.get("life", {}).items(), default=("", (False, None)))
     return bool(entry[0]), entry[1], stamp
 
 
@@ -482,13 +480,9 @@ def _circles(
 
 
 def _row(
-    key: str,
-    state: State,
-    life: "tuple[bool, str | None, str] | None",
-    shown: Mapping[str, str],
-    by_id: Mapping[str, str],
-    view: MergeView,
-) -> MergedRow:
+    key: str, state: State, life: "tuple[bool, str | None, str] | None", shown: Mapping[str, str],
+    by_id: Mapping[str, str], view: MergeView,
+) -> MergedRow:  # fmt: skip
     archived, successor, at = life or (False, None, "")
     free = state.get("free", ())
     held = {rule for stamp, rules in state.get("held", {}).items() if stamp not in free for rule in rules}
@@ -497,7 +491,6 @@ def _row(
         held.add(BY_OTHERS[0])
     named = shown.get(by_id.get(successor or "", ""), successor)
     first = max(state["text"])
-    content = state["text"][first][0]
     extras, conflicts = dict[str, str](), list[tuple[str, str, str]]()
     by = named if archived else None
     for stamp in _unseen(state, first, at if by else "") if by or len(state["text"]) > 1 else ():
@@ -509,7 +502,7 @@ def _row(
         conflicts += [(named, rival, REPLACED_TWICE) for rival in sorted(rivals - {named})]
     fields = {name: _capped(name, state, view) for name in FIELDS}
     fields |= {name: _members(state.get(name, {})) for name in SETS}
-    fields |= {"content": content, "archived": archived, "superseded_by": named}
+    fields |= {"content": state["text"][first][0], "archived": archived, "superseded_by": named}
     fields["made"] = min(one[1] for one in _births(state).values())
     return MergedRow(fields, tuple(sorted(held)), extras=extras, conflicts=tuple(conflicts))
 
@@ -560,8 +553,6 @@ def _capped(name: str, state: State, view: MergeView) -> Any:
 
 def _members(held: Mapping[str, list[Any]]) -> list[str]:
     """The members of a set: what was added and not taken away since, in the first spelling."""
-    if not held:
-        return []
     alive = sorted(
         ([*adds.items()] if len(adds) == 1 and not drops else sorted(x for x in adds.items() if x[0] not in drops), key)
         for key, (adds, drops) in held.items()

@@ -296,11 +296,9 @@ def _is_birth_alone(state: merge.State) -> bool:
     if born.__class__ is not dict or text.__class__ is not dict or len(born) != 1 or len(text) != 1:
         return False
     ((stamp, birth),), (said,) = born.items(), text.values()
-    return (
-        said.__class__ is list and len(said) == 2 and said[0].__class__ is str and said[1] == {} and stamp in text
-        and not said[0].isspace() and said[0] != "" and _STAMP.fullmatch(stamp) is not None and _is_birth(birth)
-        and all(_PARTS[name](state[name]) for name in state if name not in ("born", "text"))
-    )  # fmt: skip
+    if stamp not in text or _STAMP.fullmatch(stamp) is None or not (_is_birth(birth) and _is_text(said)):
+        return False
+    return len(state) == 2 or all(_PARTS[name](state[name]) for name in state.keys() - {"born", "text"})
 
 
 def _is_stamp(value: object) -> bool:

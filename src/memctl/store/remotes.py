@@ -352,8 +352,15 @@ def save_keys(db: Database, remote: str, known: Iterable[KnownKey]) -> None:
         "VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT(remote, key) DO UPDATE SET item_id = excluded.item_id, "
         "state = excluded.state, wrote = excluded.wrote, unsent = excluded.unsent",
         [
-            (remote, one.key, one.scope, one.item_id, _compressed(one.state), _dump(one.wrote) if one.wrote else "{}",
-             int(one.unsent))
+            (
+                remote,
+                one.key,
+                one.scope,
+                one.item_id,
+                _compressed(one.state),
+                _dump(one.wrote) if one.wrote else "{}",
+                int(one.unsent),
+            )
             for one in known
         ],
     )
