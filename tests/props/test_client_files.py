@@ -136,6 +136,7 @@ LINES = st.sampled_from([
     'list = [1, # one\n  "]",\n]', 'long = """\n[mcp_servers.memctl]\n"""', "raw = '''\n[x]\n'''",
     "t = { a = 1, b = [2] }",
     "when = 2026-11-22T10:00:00Z", "  odd  =  1_000", '"quoted key".x = true', "f = 'C:\\x'",
+    r'"\U0001F600 \\U" = 1', '"a\tkey" = 1', r'["\U00000022"]',
 ])  # fmt: skip
 PATH = ("mcp_servers", "memctl")
 
@@ -157,6 +158,29 @@ def test_a_table_is_put_and_taken_out_again(lines: list[str], crlf: bool) -> Non
     removed = toml_text.drop_table(changed, PATH)
     assert tomllib.loads(removed) == before
     assert removed == text or not text.strip() or text[-2:] != text.rstrip()[-1:] + "\n"
+
+
+@given(
+    name=st.text(max_size=8),
+    values=st.dictionaries(st.text(max_size=8), st.booleans() | WORDS, min_size=1, max_size=3),
+    is_there=st.booleans(),
+)
+def test_any_text_can_be_a_key(name: str, values: dict[str, Any], is_there: bool) -> None:
+    tomllib = pytest.importorskip("tomllib")
+    path = ("odd", name)
+    text = toml_text.put_table("", path, {}) if is_there else "# mine\n"
+    changed = toml_text.put_table(text, path, values)
+    assert tomllib.loads(changed) == {"odd": {name: values}}
+    assert toml_text.put_table(changed, path, values) == changed
+    for key, value in values.items():
+        assert tomllib.loads("x = " + toml_text.string_of(changed, (*path, key))) == {"x": value}
+    assert tomllib.loads(toml_text.drop_table(changed, path)) == {}
+
+
+@pytest.mark.parametrize("key", [r'"\UFFFFFFFF"', r'"\q"'])
+def test_an_escape_that_means_nothing_is_refused(key: str) -> None:
+    with pytest.raises(ValueError):  # noqa: PT011 - whatever it says
+        toml_text.has_table(f"{key} = 1\n", PATH)
 
 
 @pytest.mark.parametrize(

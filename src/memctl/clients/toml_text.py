@@ -14,6 +14,8 @@ Keys = tuple[str, ...]
 _BLANK = re.compile(r"(?:[ \t\r\n]+|#[^\n]*)*")
 _SPACE = re.compile(r"[ \t]*")
 _KEY = re.compile(r"""[A-Za-z0-9_-]+|"(?:[^"\\\n]|\\.)*"|'[^'\n]*'""")
+#: A character by its number (group 1), or an escape of another kind.
+_LONG_ESCAPE = re.compile(r"\\(?:U(00(?:0[0-9A-Fa-f]|10)[0-9A-Fa-f]{4})|.)")
 #: A piece of a value: a string of the four kinds, a bracket, a comment, or what stands between them.
 _PIECE = re.compile(
     r"""
@@ -51,11 +53,17 @@ def _path(text: str, at: int) -> tuple[Keys, int]:
         if found is None:
             raise ValueError(f"line {_line(text, at)}: a key is missing")
         word = found[0]
-        keys.append(json.loads(word) if word[0] == '"' else word.strip("'"))
+        keys.append(_unquoted(word) if word[0] == '"' else word.strip("'"))
         at = _end_of(_SPACE, text, found.end())
         if text[at : at + 1] != ".":
             return tuple(keys), at
         at += 1
+
+
+def _unquoted(word: str) -> str:
+    """A quoted key. JSON has the escapes of TOML but the long one, and a tab may stand in TOML as it is."""
+    word = _LONG_ESCAPE.sub(lambda found: json.dumps(chr(int(found[1], 16)))[1:-1] if found[1] else found[0], word)
+    return str(json.loads(word, strict=False))
 
 
 def _end_of(pattern: re.Pattern[str], text: str, at: int) -> int:
@@ -132,9 +140,10 @@ def put_table(text: str, path: Keys, values: dict[str, Any]) -> str:
             name = ".".join(one.path)
             raise ValueError(f"line {_line(text, one.start)}: {name} is written without a table of its own")
     newline = "\r\n" if "\r\n" in text else "\n"
+    written = {key: f"{_written_key(key)} = {_written(value)}" for key, value in values.items()}
     if head is None:
         gap = "" if not text.strip() else newline if text.endswith("\n") else newline * 2
-        lines = [f"[{'.'.join(map(_written_key, path))}]", *(f"{key} = {_written(values[key])}" for key in values)]
+        lines = [f"[{'.'.join(map(_written_key, path))}]", *written.values()]
         new = text + gap + newline.join(lines) + newline
     else:
         new = text
@@ -142,7 +151,7 @@ def put_table(text: str, path: Keys, values: dict[str, Any]) -> str:
         for one in sorted((there[key] for key in values if key in there), key=lambda one: -one.start):
             new = new[: one.value] + _written(values[one.path[-1]]) + new[one.end :]
         at = head.end + len(_rest_of_line(new, head.end))
-        added = "".join(f"{newline}{key} = {_written(values[key])}" for key in values if key not in there)
+        added = "".join(newline + written[key] for key in values if key not in there)
         new = new[:at] + added + new[at:]
     if before is not None:
         inner: Any = before

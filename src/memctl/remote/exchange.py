@@ -56,6 +56,7 @@ class Exchanged(NamedTuple):
     problems                  what is wrong with logs of others: who -> what
     leaves                    in a dry run: the records that would leave, with their scope
     became                    the new name of this store there, if it was recognised as a copy
+    more                      others have said more there than was read
     """
 
     sent: int = 0
@@ -70,6 +71,7 @@ class Exchanged(NamedTuple):
     problems: "dict[str, str]" = {}  # noqa: RUF012 - never changed
     leaves: "list[dict[str, Any]]" = []  # noqa: RUF012 - never changed
     became: str = ""
+    more: bool = False
 
 
 class _DryRun(Exception):
@@ -90,12 +92,15 @@ class RemoteExchange:
         self.seal = RemoteSeal.of(self.remote.options)
         self._plain: dict[bytes, bytes] = {}
         self._packed: dict[str, tuple[int, int]] = {}  # segments by name: how many records, the newest clock
+        self._unread: dict[tuple[str, str], int] | None = None  # how many segments of each log may still be read
 
     def _load(self) -> Remote:
         return next(one for one in remotes.list_remotes(self.db) if one.name == self.name)
 
     def run(self, *, accept: bool = False, dry_run: bool = False) -> Exchanged:
         """Exchange once. Raises RemoteUnreachable and RemovalsWait; then nothing was lost.
+
+        No more segments of a log are read than it had at first: who goes on writing there keeps nobody busy for ever.
 
         accept   take over what others removed, however much it is
         dry_run  only find out what would leave and come
@@ -104,7 +109,7 @@ class RemoteExchange:
         looks = gc.isenabled()
         gc.disable()
         try:
-            tried, more = 0, True
+            tried, more, self._unread = 0, True, None
             while more:
                 try:
                     more = self._exchange(accept=accept, dry_run=dry_run)
@@ -125,13 +130,16 @@ class RemoteExchange:
         return self.done
 
     def _exchange(self, *, accept: bool, dry_run: bool) -> bool:
-        """Whether others have said more than is read at once."""
+        """Whether more is to be read now: others had said more than is read at once. A dry run reads no further."""
         self.judge = ItemPolicy(self.policy)  # it keeps the texts in which it has found nothing
         before = remotes.get_logs(self.db, self.name)
         own = {log: one._replace(hash="") for log, one in before.items() if log[1] == self.remote.replica}
         listing = self.carrier.listing(sorted(set(self.remote.scopes.values())), before | own)
         news = _News(self, listing, before)
-        news.read()
+        if self._unread is None:
+            self._unread = news.ahead()
+        news.read(self._unread)
+        self.done = self.done._replace(more=bool(news.left))
         try:
             with self.db.atomic() if dry_run else nullcontext():
                 if dry_run:
@@ -149,7 +157,7 @@ class RemoteExchange:
         with self.db.atomic():
             now = self._load()._replace(exchanged_at=ids.timestamp(), problem="")
             remotes.save_remote(self.db, now)
-        return news.is_full
+        return news.is_full and any(map(self._unread.get, news.left))
 
     # --- transactions ---------------------------------------------------------------------------------------------
 
@@ -405,6 +413,7 @@ class _News:
     logs      how far each log is known now
     problems  who -> what is wrong with his log
     refused   records with a secret in them: nothing of them is kept
+    left      the logs that have more to read
     """
 
     def __init__(self, exchange: RemoteExchange, listing: "Listing", known: Mapping[tuple[str, str], KnownLog]) -> None:
@@ -413,6 +422,7 @@ class _News:
         self.records: Records = []
         self.logs: dict[tuple[str, str], KnownLog] = {}
         self.problems: dict[str, str] = {}
+        self.left: list[tuple[str, str]] = []
         self.clock = self.count = self.refused = self._size = 0
         self._latest = int(ids.now_seconds() * 1_000_000) + segments.MOST_AHEAD
 
@@ -421,38 +431,61 @@ class _News:
         """Whether as much was read as is taken at once."""
         return self._size >= _MOST_NEWS
 
-    def read(self) -> None:
-        """Read all logs but our own, until it is full."""
-        for (scope, replica), names in sorted(self._listing.items()):
-            if replica != self._own and not self.is_full:
-                self._read_log(scope, replica, names)
+    def ahead(self) -> dict[tuple[str, str], int]:
+        """How many segments of each log but our own are there to be read."""
+        return {
+            log: sum(one.last > self._beginning(*log, names)[0].last for one in names)
+            for log, names in self._listing.items()
+            if log[1] != self._own
+        }
 
-    def _read_log(self, scope: str, replica: str, names: "list[segments.SegmentName]") -> None:
+    def read(self, unread: dict[tuple[str, str], int]) -> None:
+        """Read all logs but our own, until it is full, and of each at most so many segments; they are counted down."""
+        for log, names in sorted(self._listing.items()):
+            if log[1] != self._own and self._read_log(*log, names, unread) < names[-1].last:
+                self.left.append(log)
+
+    def _beginning(self, scope: str, replica: str, names: "list[segments.SegmentName]") -> tuple[KnownLog, str]:
+        """From where a log is to be read, and what is wrong with it."""
         known = self._known.get((scope, replica), KnownLog(scope, replica))
-        log, problem = known._replace(problem=""), ""
+        log = known._replace(problem="")
         goes_on = not known.last or any(
             (one.last, one.hash) == (known.last, known.hash) or one.first <= known.last < one.last for one in names
         )
-        if names[-1].last < known.last or not goes_on:  # it has, or stands for, what was read of it
-            problem = "was rolled back or rewritten: what was read of it earlier stays"
-            log = log._replace(last=0, hash="") if names[-1].last >= known.last else log
+        if names[-1].last >= known.last and goes_on:  # it has, or stands for, what was read of it
+            return log, ""
+        log = log._replace(last=0, hash="") if names[-1].last >= known.last else log
+        return log, "was rolled back or rewritten: what was read of it earlier stays"
+
+    def _read_log(
+        self, scope: str, replica: str, names: "list[segments.SegmentName]", unread: dict[tuple[str, str], int]
+    ) -> int:
+        """Read a log; the number of the segment after which something could be read another time."""
+        place = scope, replica
+        known = self._known.get(place, KnownLog(scope, replica))
+        log, problem = self._beginning(scope, replica, names)
+        if self.is_full:
+            return log.last
+        read = segments.read_log(
+            names, log, lambda name: self._carrier.read(SegmentPlace(scope, replica, name)), self._seal
+        )
         try:
-            read = segments.read_log(
-                names, log, lambda name: self._carrier.read(SegmentPlace(scope, replica, name)), self._seal
-            )
-            for name, segment in read:
+            for name, segment in read if unread.get(place) else ():
                 self._take(scope, replica, name.last, segment)
                 who = "" if self._judge.refuses(segment.who) else segment.who
                 log = log._replace(last=name.last, hash=name.hash, who=who, read_at=ids.timestamp(),
                                    records=log.records + len(segment.records))  # fmt: skip
-                if self.is_full:
+                unread[place] -= 1
+                if self.is_full or not unread[place]:
                     break
+            end = log.last
         except segments.SegmentProblem as exc:
-            problem = str(exc)
+            problem, end = str(exc), names[-1].last
         if problem:
             self.problems[f"{scope}/{log.who or replica}"] = problem
         if log._replace(problem=problem) != known:
-            self.logs[scope, replica] = log._replace(problem=problem)
+            self.logs[place] = log._replace(problem=problem)
+        return end
 
     def _take(self, scope: str, replica: str, number: int, segment: segments.Segment) -> None:
         born = [merge.newborn(state) for _, state in segment.records]
