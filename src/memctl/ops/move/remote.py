@@ -421,7 +421,7 @@ def _verify(ctx: Context, one: "Remote") -> PlainResult:
 
 
 def _compact(ctx: Context, one: "Remote", log: str | None) -> PlainResult:
-    from memctl.remote.exchange import compacted, compacted_for
+    from memctl.remote.anew import compacted, compacted_for
     from memctl.remote.places import drop_copy
     from memctl.remote.problems import RemoteInvalid, RemoteUnreachable
 
