@@ -50,6 +50,8 @@ def has_room(folder: str) -> bool:
 def pytest_configure(config: pytest.Config) -> None:
     if "TMPDIR" not in os.environ and has_room(MEMORY):
         os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", MEMORY)
+    if config.getoption("dist", "no") == "load":  # it deals out long rows of tests: one core would get all slow sweeps
+        config.option.dist = "worksteal"
     support.ACCEPT = bool(config.getoption("--accept"))
     support.QUICK = "not slow" in config.getoption("markexpr")
     settings.load_profile("quick" if support.QUICK else "suite")
@@ -58,6 +60,11 @@ def pytest_configure(config: pytest.Config) -> None:
         if signal.getsignal(number) is signal.SIG_IGN:
             with suppress(ValueError):  # not the main thread
                 signal.signal(number, usual)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """The slow sweeps begin first: one that begins last keeps one core busy, and the others wait for it."""
+    items.sort(key=lambda item: item.get_closest_marker("slow") is None)
 
 
 def pytest_collection_finish() -> None:

@@ -20,6 +20,8 @@ from support import PATIENCE
 KILLED = 137
 #: Kill points of a quick run, evenly spread over all.
 QUICK_POINTS = 12
+#: The sweep over all of them is so many tests: as one, it keeps one core busy for minutes while the others wait.
+PARTS = 8
 
 
 def prepare(*, git: bool) -> tuple[Home, Home]:
@@ -101,7 +103,8 @@ def logs_there() -> int:
     return len(found)
 
 
-def sweep(points: int | None, *, git: bool = False) -> None:
+def sweep(kill_points: Callable[[int], range], *, git: bool) -> None:
+    """Kill an exchange at the steps that `kill_points` chooses, of so many as there are."""
     anna, bert = prepare(git=git)
     status, steps = killed_sync(bert, 0)
     assert status == 0
@@ -109,7 +112,7 @@ def sweep(points: int | None, *, git: bool = False) -> None:
     wanted = anna.texts()
     assert wanted == bert.texts()
     assert len(wanted) == 4
-    for at in range(1, steps + 1, max(1, steps // points) if points else 1):
+    for at in kill_points(steps):
         put_back()
         assert killed_sync(bert, at)[0] == KILLED
         assert bert.rows("PRAGMA integrity_check") == [("ok",)]
@@ -121,13 +124,14 @@ def sweep(points: int | None, *, git: bool = False) -> None:
 
 @pytest.mark.parametrize(("git", "points"), [(False, QUICK_POINTS), (True, QUICK_POINTS // 3)], ids=["folder", "git"])
 def test_an_exchange_that_is_killed_goes_on(git: bool, points: int) -> None:
-    sweep(points, git=git)
+    sweep(lambda steps: range(1, steps + 1, max(1, steps // points)), git=git)
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("part", range(PARTS))
 @pytest.mark.parametrize("git", [False, True], ids=["folder", "git"])
-def test_an_exchange_that_is_killed_anywhere_goes_on(git: bool) -> None:
-    sweep(None, git=git)
+def test_an_exchange_that_is_killed_anywhere_goes_on(git: bool, part: int) -> None:
+    sweep(lambda steps: range(1 + part, steps + 1, PARTS), git=git)
 
 
 def test_two_processes_on_one_store_are_one_machine() -> None:
