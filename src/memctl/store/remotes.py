@@ -339,8 +339,8 @@ def damaged_keys(db: Database, remote: str) -> list[str]:
     out = []
     for row in db.each(_KEY, [remote]):
         try:
-            one = _to_key(row)
-            if not (isinstance(one.state, dict) and isinstance(one.wrote, dict)):
+            read: list[object] = [*_to_key(row)[3:5]]
+            if not all(isinstance(one, dict) for one in read):
                 out.append(str(row[0]))
         except RemoteStateDamaged:
             out.append(str(row[0]))
