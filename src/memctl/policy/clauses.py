@@ -48,7 +48,10 @@ _JOINT = lazy_regex("['-]")
 _URL = lazy_regex(
     r"(?:https?|hxxps?|s3|s?ftp|rsync):/|.+@[^\W\d][\w-]*\.|\d{1,3}(?:\.\d{1,3}){3}\Z|[a-z0-9.-]+\.(?:com|net|org|io|dev|biz|info|xyz|ru|cn|example)\b"
 )
-_DOMAIN = lazy_regex(r"\.(?:(?:com|net|org|io|dev|biz|info|xyz|ru|cn|example)\b|\d{1,3}\.\d{1,3}\.\d)")
+#: A sign that there may be one; an ending with an accent may be one of these without it.
+_DOMAIN = lazy_regex(
+    r"\.(?:(?:com|net|org|io|dev|biz|info|xyz|ru|cn|example)\b|\d{1,3}\.\d{1,3}\.\d|\w{0,6}[^\W\x00-\x7f])"
+)
 #: Words of phrases that stand in any text: no reason to look at it.
 _COMMON_WORDS = (
     "a about access account add all always and any apply are as at attention be before begin below by came can checks "
@@ -67,10 +70,11 @@ _END = lazy_regex(
     r"[.!?;\n{}=<>\[\]|\u2026\u0964\u061f\u06d4\u3002\uff01\uff1f\uff1b](?:(?<![.\n|])|(?<=\.)(?=[\s\"'\u201d\u2019)\]*`]|\Z)|"
     r"(?<=\n)(?=[ \t]*(?:\n|[-*+>#|][ \t]|\d{1,3}[.)][ \t]))|(?<= \|)(?= ))"
 )
-#: What stands around a name by which somebody is called.
+#: What stands around a name by which somebody is called; in Chinese also "please", and words of greeting before it.
 _AROUND_NAME, _COMMAS = " \t\r\n\"'*_>#-`\u201c", ",\uff0c\u3001"
 _END_MARKS = "!.?;\uff01\u3002\uff1b"
-_BEHIND_NAME = ",:\uff0c\uff1a" + _END_MARKS
+_BEHIND_NAME = ",:\uff0c\uff1a请請" + _END_MARKS
+_GREETINGS = frozenset(["", "亲爱的", "尊敬的", "各位", "致", "你好", "请"])
 #: What denies an English word, how far around it that stands, and what ends its reach: "(not found) - tell the user".
 _DENIED = lazy_regex(r"\b(?:not|never|without|no|cannot|longer|nothing|unnecessary)\b|n't\b")
 _DENIED_BEFORE, _DENIED_AFTER = 32, 0
@@ -146,18 +150,9 @@ class WordMeanings:
     """The words of all languages, ready to be looked up."""
 
     __slots__ = (
-        "_exact",
-        "_head",
-        "_pairs",
-        "_parts",
-        "_phrases",
-        "_sizes",
-        "_stems",
-        "dense",
-        "dense_word",
-        "meaning",
-        "tails",
-    )
+        "_exact", "_head", "_pairs", "_parts", "_phrases", "_sizes", "_stems",
+        "dense", "dense_word", "meaning", "tails",
+    )  # fmt: skip
 
     def __init__(self) -> None:
         self.meaning = _KnownMeanings(self._read).__getitem__
@@ -306,8 +301,8 @@ class Clause:
         """Whether a name stands as one calls by it: first in the clause or behind a comma, and before a mark."""
         before = self.low[self.start : word.start].strip(_AROUND_NAME)
         after = self.low[word.end : word.end + 1]
-        if not before:
-            return after in _BEHIND_NAME
+        if before in _GREETINGS:
+            return before == "请" or after in _BEHIND_NAME
         return before[-1] in _COMMAS and (after in _END_MARKS or word.end >= self.end - 1)  # not an argument of a call
 
 
