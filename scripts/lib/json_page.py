@@ -322,7 +322,7 @@ useful.used|integer|those of them that an answer used
 _OTHERWISE = """
 browse.entries|array|what is there: `name`, `count`; cards: `id`, `title`, `type`, `tier`, `path`, `pinned`
 entities.counts|object|how many there are, by kind
-remote.remotes|array|each: `name` and what is told of it; of a sync the counts, `waits`, `problems`, `leaves`
+remote.remotes|array|each: `name` and what is told of it; of a sync the counts, `waits`, `problems`, `leaves`, `more`
 remote.replica|string|the name by which this store writes there
 remote.read_only|boolean|whether it is only read
 remote.scopes|object|the scopes here, and what they are called there

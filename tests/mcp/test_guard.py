@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from memctl.mcp import guard as guard_module
 from memctl.mcp.guard import GuardError, ServerGuard
+from memctl.mcp.session import MAX_SESSIONS
 from memctl.mcp.tool_schema import tools
 
 
@@ -141,9 +142,9 @@ def test_writes_of_a_minute() -> None:
 
 def test_sessions_that_write_take_no_more_room() -> None:
     guard = ServerGuard()
-    for n in range(guard_module.MAX_SESSIONS + 10):
+    for n in range(MAX_SESSIONS + 10):
         guard.check_write_budget(f"s{n}", 1)
-    assert len(guard._written) == guard_module.MAX_SESSIONS
+    assert len(guard.sessions) == MAX_SESSIONS
 
 
 def test_one_import() -> None:

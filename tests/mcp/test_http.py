@@ -17,8 +17,8 @@ import pytest
 
 from memctl import errors
 from memctl.mcp import http as http_module
+from memctl.mcp.grants import Tokens, current_grant, read_tokens
 from memctl.mcp.http import Shield, allowed_names, check_binding, peer_of
-from memctl.mcp.session import Tokens, current_grant, read_tokens
 from support import PATIENCE
 
 ALICE, BOB = "alice-0123456789abcdef", "bob-0123456789abcdef"

@@ -16,10 +16,11 @@ from hypothesis import strategies as st
 from memctl import errors
 from memctl.mcp import tool_schema
 from memctl.mcp.audit import AuditLogger
+from memctl.mcp.grants import FULL, Grant, current_grant, granted
 from memctl.mcp.guard import GuardError, ServerGuard
 from memctl.mcp.middleware import Metrics, ToolMiddleware
 from memctl.mcp.rate_limiter import RateLimiter, RateLimitExceeded
-from memctl.mcp.session import FULL, Grant, SessionTracker, current_grant, granted
+from memctl.mcp.session import SessionTracker
 
 KEYS = ["v", "ts", "rid", "tool", "sid", "db", "outcome", "d", "ms"]
 #: All that `d` may hold, tool by tool, in schema v1.
@@ -288,6 +289,31 @@ def test_a_store_over_its_size_is_still_read(scratch: Path) -> None:
     assert server.call("memory_write", "create", content="x")["message"].startswith("Database size 1.9 MB exceeds")
     assert server.call("memory_new_one", "create")["status"] == "error"
     assert server.call("memory_recall", query="x")["status"] == "ok"
+
+
+def test_what_is_counted_of_a_session_is_in_one_place(scratch: Path) -> None:
+    """A session that is forgotten is forgotten whole, and each part counts for itself in the same session."""
+    server = Server(scratch, sessions=SessionTracker(max_sessions=2))
+    sessions: SessionTracker = server.parts["sessions"]
+    for _ in range(8):
+        assert server.call("memory_write", "create", content="x" * 60_000, session="s")["status"] == "ok"
+    assert server.call("memory_write", "create", content="x" * 60_000, session="s")["code"] == "refused"
+    with pytest.raises(RateLimitExceeded):
+        server.parts["rate_limiter"].check_write_n("s", 32)
+    with pytest.raises(GuardError, match="Write budget"):
+        server.parts["guard"].check_write_budget("s", 60_000)
+    sessions.reset("s")
+    assert server.call("memory_write", "create", content="x" * 60_000, session="s")["status"] == "ok"
+    server.parts["rate_limiter"].check_write_n("s", 32)
+    for name in "abc":
+        assert server.call("memory_write", "create", content="x", session=name)["status"] == "ok"
+    assert len(sessions) == 2
+    another = RateLimiter(writes_per_minute=1, clock=lambda: server.now)
+    another.sessions = sessions
+    another.check_write_n("c", 2)
+    with pytest.raises(RateLimitExceeded):
+        another.check_write("c")
+    server.parts["rate_limiter"].check_write("c")
 
 
 def test_every_part_can_be_left_out(scratch: Path) -> None:

@@ -2,8 +2,8 @@
 
 import pytest
 
-from memctl.mcp import rate_limiter
 from memctl.mcp.rate_limiter import EXEMPT_TOOLS, READ_TOOLS, WRITE_TOOLS, RateLimiter, RateLimitExceeded, _Bucket
+from memctl.mcp.session import MAX_SESSIONS
 
 
 class Clock:
@@ -153,9 +153,9 @@ def test_refused_proposals_do_not_count(limiter: RateLimiter) -> None:
 
 
 def test_many_sessions_take_no_more_room(limiter: RateLimiter) -> None:
-    for n in range(rate_limiter.MAX_SESSIONS + 50):
+    for n in range(MAX_SESSIONS + 50):
         limiter.check_read(f"s{n}")
-    assert len(limiter._sessions) == rate_limiter.MAX_SESSIONS
+    assert len(limiter.sessions) == MAX_SESSIONS
 
 
 def test_the_bucket(clock: Clock) -> None:

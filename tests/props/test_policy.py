@@ -78,6 +78,8 @@ BETWEEN = (
     "/",
     " https://x.example/",
     ".com ",
+    ".cóm ",
+    ".1.2.3 ",
     "; the ",
     "l'",
     "*",

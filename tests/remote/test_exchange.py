@@ -5,16 +5,19 @@ import os
 import re
 import shutil
 import signal
+import sqlite3
 import subprocess
 import sys
 import zlib
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from homes import SHARED, Home, exchange, homes
+from memctl import ids
 from memctl.context import open_context
 from memctl.operation import READ
 from memctl.remote import exchange as exchanging
@@ -314,6 +317,36 @@ def test_a_lost_remote_is_written_anew() -> None:
     carl = Home("carl")
     carl.join("--trust", "high").sync()
     assert carl.texts() == [FRIDAY]
+
+
+@pytest.mark.parametrize("how", ["lost", "compacted"])
+def test_a_log_is_written_anew_a_portion_at_a_time(how: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    anna, bert = homes("anna", "bert")
+    for number in range(9):
+        anna.say(f"Statement {number} about thing number {number}.")
+    exchange(anna, bert)
+    if how == "lost":
+        shutil.rmtree(Path(SHARED, "memctl"))
+    gaps: list[int] = []
+
+    def write(*_: float) -> None:
+        """Another program writes at once, or fails, for its patience is none."""
+        with closing(sqlite3.connect(anna.db, timeout=0)) as conn, conn:
+            conn.execute("UPDATE memory_items SET usage_count = usage_count + 1")
+        gaps.append(1)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(exchanging, "_PORTION", 2)
+        patched.setattr(ids, "pause", write)
+        anna.ok("remote", *(["sync"] if how == "lost" else ["compact", "team"]))
+    assert len(gaps) >= 8  # noting what was said, and packing it
+    names = sorted(one.name for one in Path(SHARED, "memctl", "project").glob("*/*"))
+    assert [one[:17] for one in names] == ["00000001-00000002", *(f"{n:08d}-{n:08d}" for n in range(3, 7))]
+    assert anna.json("remote", "verify", "team")["status"] == "ok"
+    carl = Home("carl")
+    carl.join("--trust", "high").sync()
+    assert carl.texts() == anna.texts()
+    assert anna.sync()["sent"] == bert.sync()["sent"] == 0
 
 
 def test_compaction_leaves_one_segment_that_says_the_same() -> None:

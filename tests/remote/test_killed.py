@@ -22,13 +22,15 @@ KILLED = 137
 QUICK_POINTS = 12
 
 
-def prepare(*, git: bool) -> tuple[Home, Home]:
+def prepare(*, git: bool, said_by_both: bool = False) -> tuple[Home, Home]:
     """Two stores with something to say to each other, as files that can be put back."""
     if git:
         subprocess.run(["git", "init", "--quiet", "--bare", SHARED], check=True)
     anna, bert = homes("anna", "bert")
     said = anna.say("We deploy on Fridays.", "--tags", "ops")
     gone = anna.say("The cache lives in Redis.")
+    for number in range(2 * said_by_both):
+        bert.say(f"Statement {number} about thing number {number}.")
     exchange(anna, bert)
     anna.ok("edit", said, "--content", "We deploy on Mondays.")
     anna.ok("purge", gone, "--yes")
@@ -101,27 +103,51 @@ def logs_there() -> int:
     return len(found)
 
 
-def sweep(points: int | None, *, git: bool = False) -> None:
-    anna, bert = prepare(git=git)
+def lose(home: Home) -> None:
+    """What it has written is gone there."""
+    ((replica,),) = home.rows("SELECT replica FROM memctl_remotes")
+    shutil.rmtree(Path(SHARED, "memctl", "project", replica))
+
+
+def sweep(points: int | None, *, git: bool = False, lost: bool = False) -> None:
+    anna, bert = prepare(git=git, said_by_both=lost)
+    if lost:
+        lose(bert)
     status, steps = killed_sync(bert, 0)
     assert status == 0
     exchange(anna, bert)
     wanted = anna.texts()
     assert wanted == bert.texts()
-    assert len(wanted) == 4
+    assert len(wanted) == 4 + 2 * lost
     for at in range(1, steps + 1, max(1, steps // points) if points else 1):
         put_back()
+        if lost:
+            lose(bert)
         assert killed_sync(bert, at)[0] == KILLED
         assert bert.rows("PRAGMA integrity_check") == [("ok",)]
         exchange(anna, bert)
         assert (anna.texts(), bert.texts()) == (wanted, wanted), at
         assert logs_there() == 2, at
         assert bert.json("remote", "verify", "team")["status"] == "ok", at
+        if lost:
+            carl = Home("carl").join("--trust", "high")
+            carl.sync()
+            assert carl.texts() == wanted, at
+            shutil.rmtree("carl")
 
 
 @pytest.mark.parametrize(("git", "points"), [(False, QUICK_POINTS), (True, QUICK_POINTS // 3)], ids=["folder", "git"])
 def test_an_exchange_that_is_killed_goes_on(git: bool, points: int) -> None:
     sweep(points, git=git)
+
+
+def test_a_log_that_is_written_anew_and_killed_has_everything() -> None:
+    sweep(QUICK_POINTS, lost=True)
+
+
+@pytest.mark.slow
+def test_a_log_that_is_written_anew_and_killed_anywhere_has_everything() -> None:
+    sweep(None, lost=True)
 
 
 @pytest.mark.slow

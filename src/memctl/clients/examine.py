@@ -9,9 +9,9 @@ from shutil import which
 
 from memctl import __version__, errors, ids
 from memctl.annotations import Any, NamedTuple
-from memctl.clients import known, toml_text
-from memctl.clients.json_text import JsonText
+from memctl.clients import known
 from memctl.clients.known import TELLING, Client, Scope
+from memctl.clients.toml_text import TomlText
 from memctl.clients.wiring import SERVER, Wiring, commands_of
 from memctl.process import own_command, running
 from memctl.store.check import Check
@@ -88,7 +88,7 @@ def plugin_name(project: str, environ: Mapping[str, str]) -> str:
     said: dict[str, Any] = {}
     for scope, place in (claude.hooks.places if claude.hooks else {}).items():  # from the widest to the narrowest
         with suppress(errors.ClientFileRefused, ValueError):  # said where the entry is looked for, or no file of ours
-            held = JsonText(Wiring(claude, scope, project, environ).place(place)[0].text()).value(("enabledPlugins",))
+            held = Wiring(claude, scope, project, environ).held(place).value(("enabledPlugins",))
             said |= held if isinstance(held, dict) else {}
     enabled = (name for name, on in said.items() if on is True and name.partition("@")[0] == SERVER)
     return next((name for name in enabled if _plugin_folder(name, environ)), "")  # a project's file may name any
@@ -117,25 +117,13 @@ def _entry(client: Client, scope: Scope, project: str, environ: Mapping[str, str
     if not isinstance(found, dict):
         return None
     inner = transport if isinstance(transport := found.get("transport"), dict) else found
-    words = [_literal(inner.get("command")), _literal(inner.get("args"))]
+    words = [inner.get("command"), inner.get("args")]
     argv = [word for part in words for word in (part if isinstance(part, list) else [part]) if isinstance(word, str)]
     variables = inner.get("env") or inner.get("environment")
     db = variables.get("MEMCTL_DB", "") if isinstance(variables, dict) else ""
     if "--db" in argv[:-1]:
         db = argv[argv.index("--db") + 1]
     return Entry(wiring, tuple(argv), str(db), _hooked(wiring))
-
-
-def _literal(value: Any) -> Any:
-    """A value of TOML as it is written, as data; any other is data already."""
-    if isinstance(value, str) and value[:1] in {'"', "'", "["}:
-        from ast import literal_eval
-
-        try:
-            return literal_eval(value)
-        except (ValueError, SyntaxError, RecursionError, MemoryError):
-            return value
-    return value
 
 
 def _hooked(wiring: Wiring) -> dict[str, list[str]]:
@@ -244,9 +232,9 @@ def _codex_trust(entry: Entry, environ: Mapping[str, str]) -> Check:
     home = environ.get("CODEX_HOME") or os.path.expanduser("~/.codex")
     try:
         with open(os.path.join(home, "config.toml"), encoding="utf-8", errors="replace") as file:
-            text = file.read()
+            noted = TomlText(file.read())
         states = {
-            event: {toml_text.string_of(text, ("hooks", "state", key, "trusted_hash")).strip("\"'") == own
+            event: {noted.value(("hooks", "state", key, "trusted_hash")) == own
                     for key, own in _codex_keys(entry.wiring, event)}
             for event in entry.hooks
         }  # fmt: skip

@@ -111,6 +111,11 @@ class JsonText:
         self._insert(holder, value, json.dumps(keys[known], ensure_ascii=False) + ": ", expected)
         self.made += [keys[:length] for length in range(known + 1, len(keys))]
 
+    def merge(self, keys: Keys, values: dict[str, Any]) -> None:
+        """Let an object have these values, made when it is missing; other keys of it stay."""
+        for key, value in values.items():
+            (self.merge if isinstance(value, dict) else self.put)((*keys, key), value)
+
     def append(self, keys: Keys, value: Any) -> None:
         """Add an element to the list at the end of the keys, which is made when it is missing."""
         node = self.find(keys)

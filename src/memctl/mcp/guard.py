@@ -5,13 +5,13 @@ read are named by a model, so they are confined always: to `--allow-root`, else 
 """
 
 import os
-from collections import OrderedDict, deque
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
-from threading import Lock
 
 from memctl import ids
 from memctl.annotations import Any
+from memctl.mcp.session import SessionTracker
 
 MAX_WRITE_BYTES = 65_536
 MAX_WRITE_BYTES_PER_MINUTE = 524_288
@@ -19,7 +19,6 @@ MAX_IMPORT_ITEMS = 500
 #: What the arguments beside the content (title, tags, …) may come to, and what all those of a read may.
 MAX_OTHER_BYTES = 16_384
 MAX_ARGUMENT_BYTES = 262_144
-MAX_SESSIONS = 1024
 #: A value with more parts than this is not measured further; no honest value comes near it.
 MAX_PARTS = 2_000_000
 #: A glob pattern that fits more places than this is refused rather than followed.
@@ -50,6 +49,7 @@ class ServerGuard:
     allow_roots                folders that tools may read from; None = `db_root` and the folder the server stands in,
                                unless that is the home folder, one above it, or the root of the disk
     llm_commands               the commands that `llm_cmd` may name
+    sessions                   where it counts: a table of its own, until a server lets it use the server's
     """
 
     def __init__(
@@ -79,8 +79,7 @@ class ServerGuard:
         else:
             named = [self._place(os.fspath(root), self.cwd) for root in allow_roots]
         self.roots = tuple(dict.fromkeys(named))
-        self._clock, self._lock = clock, Lock()
-        self._written: OrderedDict[str, deque[tuple[float, int]]] = OrderedDict()
+        self._clock, self.sessions = clock, SessionTracker()
 
     # --- the store -----------------------------------------------------------------------------------------------
 
@@ -130,12 +129,9 @@ class ServerGuard:
 
     def check_write_budget(self, session_id: str, size: int) -> None:
         """What the session wrote in the last 60 seconds leaves room for these bytes; they count from now on."""
-        with self._lock:
+        with self.sessions.lock:
             now = self._clock()
-            written = self._written.setdefault(session_id, deque())
-            self._written.move_to_end(session_id)
-            while len(self._written) > MAX_SESSIONS:
-                self._written.popitem(last=False)
+            written: deque[tuple[float, int]] = self.sessions.get_or_create(session_id).counts.setdefault(self, deque())
             while written and now - written[0][0] >= 60:
                 written.popleft()
             total = size + sum(n for _, n in written)

@@ -29,8 +29,8 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from memctl import errors, ids
 from memctl.annotations import Any
+from memctl.mcp.grants import FULL, Grant, Tokens, granted
 from memctl.mcp.protocol import mended
-from memctl.mcp.session import FULL, Grant, Tokens, granted
 
 Scope = MutableMapping[str, Any]
 Message = MutableMapping[str, Any]

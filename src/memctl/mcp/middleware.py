@@ -16,9 +16,10 @@ from memctl.annotations import Any
 from memctl.context import ToolBounds
 from memctl.errors import MemctlError
 from memctl.mcp.audit import AuditLogger, audit_detail, audit_outcome
+from memctl.mcp.grants import FULL, Grant, current_grant
 from memctl.mcp.guard import COMMAND_ARGUMENTS, NO_COMMAND, GuardError, ServerGuard, count_entries, json_bytes
 from memctl.mcp.rate_limiter import RateLimiter, RateLimitExceeded
-from memctl.mcp.session import FULL, Grant, SessionTracker, current_grant
+from memctl.mcp.session import SessionTracker
 from memctl.operation import Access
 
 #: Asking the memory something is how a model begins its answer to a new message: these begin a turn.
@@ -44,7 +45,7 @@ class ToolMiddleware:
     """What stands around all tools of one server. Every part but the sessions may be None: then it is off.
 
     db_path  the store's path, for its size and for the audit log
-    remote   whether calls come over HTTP: then one without a grant (`session.Grant`) is refused
+    remote   whether calls come over HTTP: then one without a grant (`grants.Grant`) is refused
     """
 
     def __init__(
@@ -60,6 +61,9 @@ class ToolMiddleware:
     ) -> None:
         self.guard, self.rate_limiter, self.audit = guard, rate_limiter, audit
         self.sessions = SessionTracker() if sessions is None else sessions
+        for part in (guard, rate_limiter):
+            if part is not None:
+                part.sessions = self.sessions
         self.metrics, self.remote = metrics, remote
         self.bounds = ToolBounds(None if guard is None else guard.roots)
         self.use_store(db_path)
@@ -112,7 +116,8 @@ class ToolMiddleware:
                 answer = error_answer(faults.answer(exc, f"tool {tool}({shown})", _say))
             else:
                 if is_write and answer.get("status") == "ok":
-                    self.sessions.get_or_create(sid).record_write()
+                    with self.sessions.lock:
+                        self.sessions.get_or_create(sid).record_write()
             return answer
         finally:
             self._record(tool, arguments, answer, sid, (ids.monotonic() - started) * 1000)
@@ -137,9 +142,8 @@ class ToolMiddleware:
         if self.rate_limiter is not None:
             self._limit(self.rate_limiter, tool, kind, arguments, sid)
         if tool in TURN_BEGINNERS:
-            session.increment_turn()
-            if self.rate_limiter is not None:
-                self.rate_limiter.reset_turn(sid)
+            with self.sessions.lock:
+                session.increment_turn()
         if grant is not None:
             grant.check(tool, writes, arguments, frozenset(arguments) if parameters is None else parameters)
         if self.guard is not None:

@@ -4,12 +4,12 @@ A bucket holds `rate * burst_factor` calls and fills with `rate` a minute. The c
 not wait.
 """
 
-from collections import OrderedDict
 from collections.abc import Callable
 from math import ceil
-from threading import RLock
 
 from memctl import ids
+from memctl.annotations import NamedTuple
+from memctl.mcp.session import SessionTracker
 
 WRITE_TOOLS = frozenset(
     {"memory_write", "memory_propose", "memory_import", "memory_consolidate", "memory_sync", "memory_reindex"}
@@ -28,7 +28,6 @@ _ALWAYS_ANSWERED = frozenset({"memory_status", "memory_eco", "memory_metrics"})
 IMPORT_ITEMS_PER_WRITE = 25
 #: Seconds without a proposal after which a turn ends.
 TURN_SECONDS = 60.0
-MAX_SESSIONS = 1024
 
 
 class RateLimitExceeded(Exception):
@@ -75,18 +74,18 @@ class _Bucket:
         return max(1, ceil(missing / self.refill_rate * 1000)) if self.refill_rate > 0 else 60_000
 
 
-class _Buckets:
-    """What is counted for one session."""
+class _Buckets(NamedTuple):
+    """Those of one session."""
 
-    proposals = 0
-    last_proposal = 0.0
-
-    def __init__(self, read: _Bucket, write: _Bucket) -> None:
-        self.read, self.write = read, write
+    read: _Bucket
+    write: _Bucket
 
 
 class RateLimiter:
-    """The limits of all sessions; safe to use from many threads. Every check raises RateLimitExceeded."""
+    """The limits of all sessions; safe to use from many threads. Every check raises RateLimitExceeded.
+
+    sessions  where it counts: a table of its own, until a server lets it use the server's
+    """
 
     def __init__(
         self,
@@ -103,8 +102,7 @@ class RateLimiter:
         self.writes_per_minute, self.reads_per_minute = writes_per_minute, reads_per_minute
         self.burst_factor, self.max_proposals_per_turn = burst_factor, max_proposals_per_turn
         self.clock, self.turn_seconds = clock, turn_seconds
-        self._lock = RLock()
-        self._sessions: OrderedDict[str, _Buckets] = OrderedDict()
+        self.sessions = SessionTracker()
 
     @staticmethod
     def classify_tool(tool: str, access: str | None = None) -> str:
@@ -138,8 +136,8 @@ class RateLimiter:
 
     def check_proposals(self, session_id: str, n: int) -> None:
         """Count `n` proposals of this turn, all or none. A turn that was silent for long enough is over."""
-        with self._lock:
-            session = self._get_buckets(session_id)
+        with self.sessions.lock:
+            session = self.sessions.get_or_create(session_id)
             now = self.clock()
             left = self.turn_seconds - (now - session.last_proposal)
             if left <= 0:
@@ -159,13 +157,13 @@ class RateLimiter:
 
     def reset_turn(self, session_id: str) -> None:
         """A new turn began: proposals count from nothing."""
-        with self._lock:
-            self._get_buckets(session_id).proposals = 0
+        with self.sessions.lock:
+            self.sessions.get_or_create(session_id).increment_turn()
 
     # --- inside ------------------------------------------------------------------------------------------------
 
     def _take(self, session_id: str, kind: str, n: float, items: str, rate: int) -> None:
-        with self._lock:
+        with self.sessions.lock:
             bucket: _Bucket = getattr(self._get_buckets(session_id), kind)
             wait = bucket.try_consume(n)
         if not wait:
@@ -177,15 +175,12 @@ class RateLimiter:
         raise RateLimitExceeded(wait, f"{name} rate limit exceeded: {items} would exceed {rate}/min. {advice}")
 
     def _get_buckets(self, session_id: str) -> _Buckets:
-        with self._lock:
-            session = self._sessions.get(session_id)
-            if session is None:
-                now, buckets = self.clock(), []
-                for rate in (self.reads_per_minute, self.writes_per_minute):
-                    capacity = max(1.0, rate * self.burst_factor)
-                    buckets.append(_Bucket(capacity, capacity, now, rate / 60, self.clock))
-                session = self._sessions[session_id] = _Buckets(*buckets)
-            self._sessions.move_to_end(session_id)
-            while len(self._sessions) > MAX_SESSIONS:
-                self._sessions.popitem(last=False)
-            return session
+        counts = self.sessions.get_or_create(session_id).counts
+        if self not in counts:
+            now, buckets = self.clock(), []
+            for rate in (self.reads_per_minute, self.writes_per_minute):
+                capacity = max(1.0, rate * self.burst_factor)
+                buckets.append(_Bucket(capacity, capacity, now, rate / 60, self.clock))
+            counts[self] = _Buckets(*buckets)
+        found: _Buckets = counts[self]
+        return found

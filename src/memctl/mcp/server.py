@@ -152,7 +152,7 @@ def _shield(core: Protocol, pool: HandlePool, options: Mapping[str, Any], ctx: C
 
     sdk = _sdk()
     from memctl.mcp import http
-    from memctl.mcp.session import Grant, Tokens, read_tokens
+    from memctl.mcp.grants import Grant, Tokens, read_tokens
 
     host, hosts, origins = options["host"], options["allow_host"] or (), options["allow_origin"] or ()
     token, tokens = "", None

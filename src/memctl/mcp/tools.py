@@ -14,8 +14,8 @@ import json
 from memctl.annotations import TYPE_CHECKING, Any, NamedTuple
 from memctl.errors import ArgumentInvalid, MemctlError
 from memctl.mcp import tool_schema
+from memctl.mcp.grants import current_grant
 from memctl.mcp.middleware import error_answer
-from memctl.mcp.session import current_grant
 from memctl.mcp.tool_schema import CURSOR
 from memctl.names import DEFAULT_SCOPE
 from memctl.operation import READ, utf8

@@ -40,10 +40,11 @@ _END = lazy_regex(
     r"[.!?;\n{}=<>\[\]|\u2026\u0964\u061f\u06d4\u3002\uff01\uff1f\uff1b](?:(?<![.\n|])|(?<=\.)(?=[\s\"'\u201d\u2019)\]*`]|\Z)|"
     r"(?<=\n)(?=[ \t]*(?:\n|[-*+>#|][ \t]|\d{1,3}[.)][ \t]))|(?<= \|)(?= ))"
 )
-#: What stands around a name by which somebody is called.
+#: What stands around a name by which somebody is called; in Chinese also "please", and words of greeting before it.
 _AROUND_NAME, _COMMAS = " \t\r\n\"'*_>#-`\u201c", ",\uff0c\u3001"
 _END_MARKS = "!.?;\uff01\u3002\uff1b"
-_BEHIND_NAME = ",:\uff0c\uff1a" + _END_MARKS
+_BEHIND_NAME = ",:\uff0c\uff1a请請" + _END_MARKS
+_GREETINGS = frozenset(["", "亲爱的", "尊敬的", "各位", "致", "你好", "请"])
 #: What denies an English word, how far around it that stands, and what ends its reach: "(not found) - tell the user".
 _DENIED = lazy_regex(r"\b(?:not|never|without|no|cannot|longer|nothing|unnecessary)\b|n't\b")
 _DENIED_BEFORE, _DENIED_AFTER = 32, 0
@@ -127,8 +128,8 @@ class Clause:
         """Whether a name stands as one calls by it: first in the clause or behind a comma, and before a mark."""
         before = self.low[self.start : word.start].strip(_AROUND_NAME)
         after = self.low[word.end : word.end + 1]
-        if not before:
-            return after in _BEHIND_NAME
+        if before in _GREETINGS:
+            return before == "请" or after in _BEHIND_NAME
         return before[-1] in _COMMAS and (after in _END_MARKS or word.end >= self.end - 1)  # not an argument of a call
 
 

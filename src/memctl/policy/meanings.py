@@ -29,7 +29,10 @@ _JOINT = lazy_regex("['-]")
 _URL = lazy_regex(
     r"(?:https?|hxxps?|s3|s?ftp|rsync):/|.+@[^\W\d][\w-]*\.|\d{1,3}(?:\.\d{1,3}){3}\Z|[a-z0-9.-]+\.(?:com|net|org|io|dev|biz|info|xyz|ru|cn|example)\b"
 )
-_DOMAIN = lazy_regex(r"\.(?:(?:com|net|org|io|dev|biz|info|xyz|ru|cn|example)\b|\d{1,3}\.\d{1,3}\.\d)")
+#: A sign that there may be one; an ending with an accent may be one of these without it.
+_DOMAIN = lazy_regex(
+    r"\.(?:(?:com|net|org|io|dev|biz|info|xyz|ru|cn|example)\b|\d{1,3}\.\d{1,3}\.\d|\w{0,6}[^\W\x00-\x7f])"
+)
 #: Words of phrases that stand in any text: no reason to look at it.
 _COMMON_WORDS = (
     "a about access account add all always and any apply are as at attention be before begin below by came can checks "
@@ -96,18 +99,9 @@ class WordMeanings:
     """The words of all languages, ready to be looked up."""
 
     __slots__ = (
-        "_exact",
-        "_head",
-        "_pairs",
-        "_parts",
-        "_phrases",
-        "_sizes",
-        "_stems",
-        "dense",
-        "dense_word",
-        "meaning",
-        "tails",
-    )
+        "_exact", "_head", "_pairs", "_parts", "_phrases", "_sizes", "_stems",
+        "dense", "dense_word", "meaning", "tails",
+    )  # fmt: skip
 
     def __init__(self) -> None:
         self.meaning = _KnownMeanings(self._read).__getitem__

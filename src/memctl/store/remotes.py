@@ -317,6 +317,12 @@ def unsent_keys(db: Database, remote: str, scope: str = "", most: int = -1) -> l
     return [_to_key(row) for row in db.rows(sql, [remote, scope, most])]
 
 
+def keys_after(db: Database, remote: str, scope: str, after: str, most: int) -> list[KnownKey]:
+    """What is known of the keys of a scope there that come after one, at most so many, in their order."""
+    sql = f"{_KEY} AND key > ? AND scope = ? ORDER BY key LIMIT ?"
+    return [_to_key(row) for row in db.rows(sql, [remote, after, scope, most])]
+
+
 def purged_here(db: Database, remote: str) -> list[KnownKey]:
     """What is to be deleted for good here, because it was there."""
     sql = f"{_KEY} AND item_id <> '' AND json_extract(wrote, '$.purge')"
@@ -369,10 +375,10 @@ _ZDICT = (
 _dump = partial(jsons.encode, compact=True)
 
 
-def mark_sent(db: Database, remote: str, keys: Iterable[str]) -> None:
-    """These keys stand in the outbox as they are."""
-    sql = "UPDATE memctl_remote_keys SET unsent = 0 WHERE remote = ? AND key = ?"
-    db.run_many(sql, [(remote, key) for key in keys])
+def mark_sent(db: Database, remote: str, keys: Iterable[str], *, unsent: bool = False) -> None:
+    """These keys stand in the outbox as they are, or no longer do."""
+    sql = "UPDATE memctl_remote_keys SET unsent = ? WHERE remote = ? AND key = ?"
+    db.run_many(sql, [(int(unsent), remote, key) for key in keys])
 
 
 def count_keys(db: Database, remote: str) -> tuple[int, int]:

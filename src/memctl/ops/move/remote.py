@@ -302,9 +302,10 @@ def _sync(ctx: Context, chosen: "list[Remote]", *, dry_run: bool, yes: bool) -> 
 
 
 def _row(one: "Remote", done: "Exchanged", *, dry_run: bool) -> dict[str, Any]:
-    counts = {name: value for name, value in done._asdict().items() if isinstance(value, int)}
+    counts = {name: value for name, value in done._asdict().items() if value.__class__ is int}
     waits = [{"id": item_id, "reason": why} for item_id, why in sorted(done.waits.items())]
-    row = {"name": one.name, **counts, "waits": waits[:_MOST], "waiting": len(waits), "problems": done.problems}
+    row = {"name": one.name, **counts, "waits": waits[:_MOST], "waiting": len(waits), "problems": done.problems,
+           "more": done.more}  # fmt: skip
     return row | ({"leaves": done.leaves} if dry_run else {}) | ({"became": done.became} if done.became else {})
 
 
@@ -316,6 +317,9 @@ def _tell(ctx: Context, one: "Remote", done: "Exchanged", *, dry_run: bool) -> N
     }  # fmt: skip
     said = ", ".join(f"{count} {word}" for word, count in words.items() if count)
     ctx.note(f"[remote] {one.name}: {'this would be ' if dry_run and said else ''}{said or 'nothing new'}")
+    if done.more:
+        told = "this is of a first part; the rest is not looked at" if dry_run else "the next sync goes on"
+        ctx.note(f"[remote] {one.name}: others have said more than was read: {told}")
     if done.became:
         ctx.warn(f"[remote] {one.name}: this store is a copy of another; it goes on under a name of its own")
     for who, problem in sorted(done.problems.items()):
@@ -417,7 +421,7 @@ def _verify(ctx: Context, one: "Remote") -> PlainResult:
 
 
 def _compact(ctx: Context, one: "Remote", log: str | None) -> PlainResult:
-    from memctl.remote.exchange import compacted, compacted_for
+    from memctl.remote.anew import compacted, compacted_for
     from memctl.remote.places import drop_copy
     from memctl.remote.problems import RemoteInvalid, RemoteUnreachable
 
