@@ -3,6 +3,7 @@
 
 import gc
 import random
+import string
 import time
 from collections import Counter
 from collections.abc import Callable
@@ -289,6 +290,16 @@ def keys(count: int) -> str:
     return "".join(f"key AKIA{''.join(dice.choices(letters, k=16))} used\n" for _ in range(count))
 
 
+def passwords(count: int) -> str:
+    return "".join(f"password: Ab{i}x!z9\n" for i in range(count))
+
+
+def private_key(lines: int) -> str:
+    dice = random.Random(7)
+    body = "".join("".join(dice.choices(string.ascii_letters, k=64)) + "\n" for _ in range(lines))
+    return f"-----BEGIN RSA PRIVATE KEY-----\n{body}-----END RSA PRIVATE KEY-----\n"
+
+
 def seconds(work: Callable[[], object]) -> float:
     """CPU time of one run."""
     gc.collect()
@@ -309,9 +320,13 @@ WORK: dict[str, tuple[Callable[[int], str], Callable[[str], object]]] = {
     "orders on one line": (lambda n: f"{ATTACK} " * (n // 4), govern),
     "tags on one line": (lambda n: "<|im_start|> " * n, POLICY.findings),
     "marks on one line": (lambda n: "password=hunter2Zq9x " * n + "# memctl:allow password -- a test", POLICY.judge),
-    "secrets, each different": (lambda n: "".join(f"password: Ab{i}x!z9\n" for i in range(n)), POLICY.redact),
+    "secrets, each different": (passwords, POLICY.redact),
     "secrets that begin alike": (
         lambda n: "".join(f"password: hunter2x{i:06}Zq\n" for i in range(n * 3)),
+        POLICY.redact,
+    ),
+    "a long secret, and much that begins as it does": (
+        lambda n: f"{private_key(n // 20)}{passwords(99)}{'-----BEGZ ' * (n * 2)}",
         POLICY.redact,
     ),
     "broken tokens": (lambda n: "".join(f"ghp_{i} " for i in range(n * 4)), POLICY.findings),
