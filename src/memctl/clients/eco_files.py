@@ -121,7 +121,6 @@ def texts() -> list[tuple[str, str]]:
         "eco.md": os.path.join(".claude", "commands", "eco.md"),
     }
     found = []
-    places["eco.md"] = os.path.join(".claude", "commands", "eco.md")
     for name in (*places, *commands):
         with open(os.path.join(folder, name), encoding="utf-8") as file:
             found.append((places.get(name, os.path.join(".claude", name)), file.read()))

@@ -11,7 +11,6 @@ from memctl import __version__, errors, ids
 from memctl.annotations import Any, NamedTuple
 from memctl.clients import known
 from memctl.clients.known import TELLING, Client, Scope
-from memctl.clients.toml_text import TomlText
 from memctl.clients.wiring import SERVER, Wiring, commands_of
 from memctl.process import own_command, running
 from memctl.store.check import Check
@@ -77,7 +76,7 @@ def examine(client: Client, project: str, environ: Mapping[str, str], *, prove: 
         yield Check("client_entry", "fail", "", message)
     if entry is not None:
         yield from _server(entry)
-        yield from _hooks(entry, environ)
+        yield from _hooks(entry)
     if prove:
         yield from _proof(client, program, entry, environ)
 
@@ -96,8 +95,6 @@ def plugin_name(project: str, environ: Mapping[str, str]) -> str:
 
 def _plugin_folder(name: str, environ: Mapping[str, str]) -> str:
     """Where Claude Code keeps a plugin that its user installed; "" when it does not say."""
-    import json
-
     place = known.Place("{claude}/plugins/installed_plugins.json", "plugins")
     with suppress(OSError, ValueError, LookupError, TypeError):
         with open(place.path("", environ), encoding="utf-8") as file:
@@ -131,8 +128,6 @@ def _hooked(wiring: Wiring) -> dict[str, list[str]]:
     client = wiring.client
     plugin = client.path_of("plugin", wiring.scope, wiring.project, wiring.environ)
     if plugin and os.path.isfile(plugin):
-        import json
-
         with open(plugin, encoding="utf-8", errors="replace") as file:
             said = next((line for line in file if line.startswith("const ARGV = ")), "")
         try:
@@ -192,7 +187,7 @@ def _server(entry: Entry) -> Iterator[Check]:
         yield Check("client_store", "warn", entry.db, message)
 
 
-def _hooks(entry: Entry, environ: Mapping[str, str]) -> Iterator[Check]:
+def _hooks(entry: Entry) -> Iterator[Check]:
     """Whether the hooks are there, run, and are trusted where a client asks for that."""
     client = entry.wiring.client
     if client.hooks is None and not client.plugin:
@@ -212,7 +207,7 @@ def _hooks(entry: Entry, environ: Mapping[str, str]) -> Iterator[Check]:
     elif not missing:
         yield Check("client_hooks", "pass", ",".join(entry.hooks), f"Hooks are there: {', '.join(entry.hooks)}")
     if client.name == "codex":
-        yield _codex_trust(entry, environ)
+        yield _codex_trust(entry)
 
 
 def _is_runnable(line: str) -> bool:
@@ -227,18 +222,16 @@ def _is_runnable(line: str) -> bool:
 _CODEX_EVENTS = {"session-start": "session_start", "prompt": "user_prompt_submit"}
 
 
-def _codex_trust(entry: Entry, environ: Mapping[str, str]) -> Check:
+def _codex_trust(entry: Entry) -> Check:
     """Whether Codex has noted that its user trusts our hooks as they are; it leaves others out without a word."""
-    home = environ.get("CODEX_HOME") or os.path.expanduser("~/.codex")
     try:
-        with open(os.path.join(home, "config.toml"), encoding="utf-8", errors="replace") as file:
-            noted = TomlText(file.read())
+        noted = entry.wiring.held(entry.wiring.client.servers["user"])
         states = {
             event: {noted.value(("hooks", "state", key, "trusted_hash")) == own
                     for key, own in _codex_keys(entry.wiring, event)}
             for event in entry.hooks
         }  # fmt: skip
-    except (OSError, ValueError):
+    except (errors.ClientFileRefused, ValueError):
         states = {event: {False} for event in entry.hooks}
     silent = [event for event, trusted in states.items() if trusted != {True}]
     if silent:
@@ -249,7 +242,6 @@ def _codex_trust(entry: Entry, environ: Mapping[str, str]) -> Check:
 
 def _codex_keys(wiring: Wiring, event: str) -> Iterator[tuple[str, str]]:
     """Under which key Codex notes the trust in each of our hooks of an event, and the hash that it notes (0.169)."""
-    import json
     from hashlib import sha256
 
     hooks, said = wiring.client.hooks, _CODEX_EVENTS[event]

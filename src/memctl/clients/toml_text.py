@@ -8,7 +8,7 @@ import json
 import re
 
 from memctl.annotations import Any, NamedTuple
-from memctl.clients.json_text import Keys
+from memctl.clients.json_text import Keys, end_of, line_of
 
 _BLANK = re.compile(r"(?:[ \t\r\n]+|#[^\n]*)*")
 _SPACE = re.compile(r"[ \t]*")
@@ -39,21 +39,17 @@ class TomlStatement(NamedTuple):
         return self.value < 0
 
 
-def _line(text: str, at: int) -> int:
-    return text.count("\n", 0, at) + 1
-
-
 def _path(text: str, at: int) -> tuple[Keys, int]:
     """A key with its dots, and where it ends."""
     keys: list[str] = []
     while True:
-        at = _end_of(_SPACE, text, at)
+        at = end_of(_SPACE, text, at)
         found = _KEY.match(text, at)
         if found is None:
-            raise ValueError(f"line {_line(text, at)}: a key is missing")
+            raise ValueError(f"line {line_of(text, at)}: a key is missing")
         word = found[0]
         keys.append(_unquoted(word) if word[0] == '"' else word.strip("'"))
-        at = _end_of(_SPACE, text, found.end())
+        at = end_of(_SPACE, text, found.end())
         if text[at : at + 1] != ".":
             return tuple(keys), at
         at += 1
@@ -65,18 +61,13 @@ def _unquoted(word: str) -> str:
     return str(json.loads(word, strict=False))
 
 
-def _end_of(pattern: re.Pattern[str], text: str, at: int) -> int:
-    found = pattern.match(text, at)
-    return at if found is None else found.end()
-
-
 def _end_of_value(text: str, at: int) -> int:
     """Where a value ends, without the white space after it."""
     depth, end = 0, at
     while at < len(text):
         found = _PIECE.match(text, at)
         if found is None:
-            raise ValueError(f"line {_line(text, at)}: a string is not closed")
+            raise ValueError(f"line {line_of(text, at)}: a string is not closed")
         piece = found[0]
         if depth == 0 and (piece[0] == "#" or piece[-1] == "\n"):
             break
@@ -85,7 +76,7 @@ def _end_of_value(text: str, at: int) -> int:
         if piece[0] != "#" and piece.strip():
             end = at - (len(piece) - len(piece.rstrip()))
     if depth:
-        raise ValueError(f"line {_line(text, at)}: a bracket is not closed")
+        raise ValueError(f"line {line_of(text, at)}: a bracket is not closed")
     return end
 
 
@@ -93,28 +84,28 @@ def statements(text: str) -> list[TomlStatement]:
     """The statements of a text, in order."""
     found: list[TomlStatement] = []
     table: Keys = ()
-    at = _end_of(_BLANK, text, 0)
+    at = end_of(_BLANK, text, 0)
     while at < len(text):
         start = at
         if text[at] == "[":
             brackets = 2 if text.startswith("[[", at) else 1
             table, at = _path(text, at + brackets)
             if not text.startswith("]" * brackets, at):
-                raise ValueError(f"line {_line(text, at)}: a bracket is not closed")
+                raise ValueError(f"line {line_of(text, at)}: a bracket is not closed")
             at += brackets
             found.append(TomlStatement(table, start, at))
         else:
             keys, at = _path(text, at)
             if text[at : at + 1] != "=":
-                raise ValueError(f"line {_line(text, at)}: an equals sign is missing")
-            value = _end_of(_SPACE, text, at + 1)
+                raise ValueError(f"line {line_of(text, at)}: an equals sign is missing")
+            value = end_of(_SPACE, text, at + 1)
             at = _end_of_value(text, value)
             if at == value:
-                raise ValueError(f"line {_line(text, at)}: a value is missing")
+                raise ValueError(f"line {line_of(text, at)}: a value is missing")
             found.append(TomlStatement(table + keys, start, at, value))
-        if text[_end_of(_SPACE, text, at) :][:1] not in ("", "\n", "\r", "#"):
-            raise ValueError(f"line {_line(text, at)}: more follows on the line")
-        at = _end_of(_BLANK, text, at)
+        if text[end_of(_SPACE, text, at) :][:1] not in ("", "\n", "\r", "#"):
+            raise ValueError(f"line {line_of(text, at)}: more follows on the line")
+        at = end_of(_BLANK, text, at)
     return found
 
 
@@ -141,7 +132,7 @@ class TomlText:
             for key in one.path[len(keys) : -1]:
                 inner = inner.setdefault(key, {})
                 if not isinstance(inner, dict):
-                    raise ValueError(f"line {_line(self.text, one.start)}: {key} is no table")  # noqa: TRY004
+                    raise ValueError(f"line {line_of(self.text, one.start)}: {key} is no table")  # noqa: TRY004
             if one.path != keys:
                 inner.setdefault(one.path[-1], value)
         return table
@@ -160,7 +151,7 @@ class TomlText:
             in_the_way = one.path == keys[: len(one.path)] or one.path[: len(keys)] == keys
             if in_the_way and not one.is_head and head is None:
                 name = ".".join(one.path)
-                raise ValueError(f"line {_line(text, one.start)}: {name} is written without a table of its own")
+                raise ValueError(f"line {line_of(text, one.start)}: {name} is written without a table of its own")
         newline = "\r\n" if "\r\n" in text else "\n"
         written = {key: f"{_written_key(key)} = {_written(value)}" for key, value in values.items()}
         if head is None:
@@ -171,7 +162,7 @@ class TomlText:
             there = {one.path[-1]: one for one in found if not one.is_head and one.path[:-1] == keys}
             for one in sorted((there[key] for key in values if key in there), key=lambda one: -one.start):
                 text = text[: one.value] + _written(values[one.path[-1]]) + text[one.end :]
-            at = head.end + len(_rest_of_line(text, head.end))
+            at = head.end + len(_rest_ofline_of(text, head.end))
             text = text[:at] + "".join(newline + written[key] for key in values if key not in there) + text[at:]
         if before is not None:
             inner: Any = before
@@ -190,7 +181,7 @@ class TomlText:
             if one.is_head and text[:start].strip():
                 content = len(text[:start].rstrip())
                 start = text.index("\n", content) + 1
-            end = one.end + len(_rest_of_line(text, one.end))
+            end = one.end + len(_rest_ofline_of(text, one.end))
             end += 2 if text[end : end + 2] == "\r\n" else len(text[end : end + 1])
             text = text[:start] + text[end:]
         if before is not None:
@@ -207,7 +198,7 @@ def _forget(data: dict[str, Any], path: Keys) -> None:
             del data[path[0]]
 
 
-def _rest_of_line(text: str, at: int) -> str:
+def _rest_ofline_of(text: str, at: int) -> str:
     return re.split(r"\r?\n", text[at:], maxsplit=1)[0]
 
 
