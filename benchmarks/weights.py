@@ -55,7 +55,7 @@ WEIGHTS = (
     Weight("OPENING", "ranking", (0.1, 0.2, 0.3)),
     Weight("WRITTEN", "ranking", (0.2, 0.4, 0.6)),
     Weight("NEAR", "ranking", ((0.5, 0.3), (0.6, 0.35), (0.7, 0.4))),
-    Weight("SOURCE", "ranking", (0.15, 0.3, 0.45)),
+    Weight("SOURCE", "ranking", (0.1, 0.15, 0.25)),
     Weight("REPLY", "ranking", (0.25, 0.35, 0.45)),
     Weight("BESIDE", "ranking", (0.75, 0.82, 0.9)),
     Weight("TOPIC", "ranking", (0.15, 0.25, 0.35)),

@@ -80,7 +80,7 @@ BEHIND = 0.99
 LENGTH = 0.15
 FTS_LENGTH = 0.75
 #: What the whole source adds, as a share of the best score, and how soon more of a word adds nothing there.
-SOURCE = 0.3
+SOURCE = 0.15
 SOURCE_K1 = 2.0
 #: What the item before adds when it asks something: its share of the score.
 REPLY = 0.35
