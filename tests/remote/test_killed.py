@@ -20,6 +20,8 @@ from support import PATIENCE
 KILLED = 137
 #: Kill points of a quick run, evenly spread over all.
 QUICK_POINTS = 12
+#: The sweep over all of them is so many tests: as one, it keeps one core busy for minutes while the others wait.
+PARTS = 8
 
 
 def prepare(*, git: bool, said_by_both: bool = False) -> tuple[Home, Home]:
@@ -109,7 +111,18 @@ def lose(home: Home) -> None:
     shutil.rmtree(Path(SHARED, "memctl", "project", replica))
 
 
-def sweep(points: int | None, *, git: bool = False, lost: bool = False) -> None:
+def some(points: int) -> Callable[[int], range]:
+    """So many kill points, evenly spread."""
+    return lambda steps: range(1, steps + 1, max(1, steps // points))
+
+
+def share(part: int) -> Callable[[int], range]:
+    """One of `PARTS` shares of all kill points."""
+    return lambda steps: range(1 + part, steps + 1, PARTS)
+
+
+def sweep(kill_points: Callable[[int], range], *, git: bool = False, lost: bool = False) -> None:
+    """Kill an exchange at the steps that `kill_points` chooses, of so many as there are."""
     anna, bert = prepare(git=git, said_by_both=lost)
     if lost:
         lose(bert)
@@ -119,7 +132,7 @@ def sweep(points: int | None, *, git: bool = False, lost: bool = False) -> None:
     wanted = anna.texts()
     assert wanted == bert.texts()
     assert len(wanted) == 4 + 2 * lost
-    for at in range(1, steps + 1, max(1, steps // points) if points else 1):
+    for at in kill_points(steps):
         put_back()
         if lost:
             lose(bert)
@@ -138,22 +151,24 @@ def sweep(points: int | None, *, git: bool = False, lost: bool = False) -> None:
 
 @pytest.mark.parametrize(("git", "points"), [(False, QUICK_POINTS), (True, QUICK_POINTS // 3)], ids=["folder", "git"])
 def test_an_exchange_that_is_killed_goes_on(git: bool, points: int) -> None:
-    sweep(points, git=git)
+    sweep(some(points), git=git)
 
 
 def test_a_log_that_is_written_anew_and_killed_has_everything() -> None:
-    sweep(QUICK_POINTS, lost=True)
+    sweep(some(QUICK_POINTS), lost=True)
 
 
 @pytest.mark.slow
-def test_a_log_that_is_written_anew_and_killed_anywhere_has_everything() -> None:
-    sweep(None, lost=True)
+@pytest.mark.parametrize("part", range(PARTS))
+def test_a_log_that_is_written_anew_and_killed_anywhere_has_everything(part: int) -> None:
+    sweep(share(part), lost=True)
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("part", range(PARTS))
 @pytest.mark.parametrize("git", [False, True], ids=["folder", "git"])
-def test_an_exchange_that_is_killed_anywhere_goes_on(git: bool) -> None:
-    sweep(None, git=git)
+def test_an_exchange_that_is_killed_anywhere_goes_on(git: bool, part: int) -> None:
+    sweep(share(part), git=git)
 
 
 def test_two_processes_on_one_store_are_one_machine() -> None:

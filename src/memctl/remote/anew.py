@@ -61,6 +61,17 @@ def _take_back(exchange: "RemoteExchange", out: OutgoingSegment) -> None:
     remotes.take_out(exchange.db, exchange.name, [out])
 
 
+def said_by(replica: str, state: merge.State) -> merge.State:
+    """What the log of a replica says of a key: what it said, without a first title that is no longer one."""
+    part = merge.own_part(state, replica)
+    renamed = state.get("set", {}).get("title")
+    if not renamed or not part.get("born"):
+        return part
+    title = renamed[1] if merge.author_of(renamed[0]) == replica else ""
+    born = {at: [*one[:2], title, *one[3:]] if len(one) > 1 else one for at, one in part["born"].items()}
+    return part | {"born": born}
+
+
 def stands_for_all(waiting: list[OutgoingSegment]) -> bool:
     """Whether what is on its way out begins with a segment that stands for a whole log."""
     first = segments.parse_name(waiting[0].name) if waiting else None
@@ -104,6 +115,6 @@ def compacted_for(exchange: "RemoteExchange", replica: str) -> Iterator[tuple[st
 
 def _said_in(exchange: "RemoteExchange", scope: str, replica: str) -> "Parts":
     """All that is known here of what a replica has said in a scope."""
-    found = ((one.key, merge.own_part(one.state, replica))
+    found = ((one.key, said_by(replica, one.state))
              for one in remotes.all_keys(exchange.db, exchange.name) if one.scope == scope)  # fmt: skip
     return [(key, part) for key, part in found if part]

@@ -271,7 +271,7 @@ class RemoteExchange:
     def pack(self, scope: str, unsent: "Iterable[KnownKey]", whole: int = 0) -> None:
         """Let what we say of these keys be on its way out; `whole`: for all that the log had, up to this number."""
         replica = self.load().replica
-        parts = [(one.key, part) for one in unsent if (part := merge.own_part(one.state, replica))]
+        parts = [(one.key, part) for one in unsent if (part := anew.said_by(replica, one.state))]
         own = remotes.get_logs(self.db, self.name).get((scope, replica), KnownLog(scope, replica))
         last = segments.parse_name(remotes.last_out(self.db, self.name, scope)) or own
         if whole:

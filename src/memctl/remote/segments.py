@@ -144,6 +144,17 @@ def _place(scope: str, replica: str, number: int, before: str) -> str:
     return _dump([scope, replica, number, before])
 
 
+def following(last: int, before: str, name: str, body: bytes) -> tuple[int, str] | None:
+    """The number and hash of a log's end after this segment; None if it does not follow this end of it."""
+    found = parse_name(name)
+    if found is None or found.last <= last:
+        return None
+    is_whole = found.first < found.last
+    if (not is_whole and found.last != last + 1) or _hash("" if is_whole else before, body) != found.hash:
+        return None
+    return found.last, found.hash
+
+
 class _Link(NamedTuple):
     """A segment that its hash proves to be at this place of a log, and who has signed it."""
 

@@ -334,6 +334,19 @@ def all_keys(db: Database, remote: str) -> list[KnownKey]:
     return [_to_key(row) for row in db.rows(f"{_KEY} ORDER BY key", [remote])]
 
 
+def damaged_keys(db: Database, remote: str) -> list[str]:
+    """The keys whose row cannot be read."""
+    out = []
+    for row in db.each(_KEY, [remote]):
+        try:
+            read: list[object] = [*_to_key(row)[3:5]]
+            if not all(isinstance(one, dict) for one in read):
+                out.append(str(row[0]))
+        except RemoteStateDamaged:
+            out.append(str(row[0]))
+    return sorted(out)
+
+
 def remotes_of_items(db: Database, item_ids: Iterable[str]) -> dict[str, set[str]]:
     """The remotes at which items are known, by item id."""
     out: dict[str, set[str]] = {}
