@@ -2,6 +2,7 @@
 
 import gc
 import os
+import shutil
 import signal
 import sqlite3
 from collections.abc import Iterator
@@ -24,12 +25,33 @@ CALM = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow, Heal
 settings.register_profile("suite", CALM)
 settings.register_profile("quick", CALM, max_examples=33)
 
+#: A file system in memory. Nearly every test makes a store, and all cores wait for a disk that must have each of them.
+MEMORY = "/dev/shm"
+#: What must be free there, in bytes: several times what the largest tests of a run have at one time.
+MEMORY_NEEDED = 4 << 30
+#: The folders of the test that runs, and whether it failed: then they stay.
+FOLDERS: list[Path] = []
+FAILED: set[str] = set()
+
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--accept", action="store_true", help="rewrite the golden files with what is printed now")
 
 
+def has_room(folder: str) -> bool:
+    """Whether the files of a run fit there, and programs may be run from there (in containers often neither)."""
+    try:
+        there = os.statvfs(folder)
+    except OSError:
+        return False
+    return there.f_bavail * there.f_frsize >= MEMORY_NEEDED and not there.f_flag & getattr(os, "ST_NOEXEC", 0)
+
+
 def pytest_configure(config: pytest.Config) -> None:
+    if "TMPDIR" not in os.environ and has_room(MEMORY):
+        os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", MEMORY)
+    if config.getoption("dist", "no") == "load":  # it deals out long rows of tests: one core would get all slow sweeps
+        config.option.dist = "worksteal"
     support.ACCEPT = bool(config.getoption("--accept"))
     support.QUICK = "not slow" in config.getoption("markexpr")
     settings.load_profile("quick" if support.QUICK else "suite")
@@ -40,8 +62,26 @@ def pytest_configure(config: pytest.Config) -> None:
                 signal.signal(number, usual)
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """The slow sweeps begin first: one that begins last keeps one core busy, and the others wait for it."""
+    items.sort(key=lambda item: item.get_closest_marker("slow") is None)
+
+
 def pytest_collection_finish() -> None:
     gc.freeze()  # the tests themselves are no garbage: nobody need look through all of them again and again
+
+
+def pytest_runtest_logreport(report: pytest.TestReport) -> None:
+    if report.failed:
+        FAILED.add(report.nodeid)
+
+
+def pytest_runtest_logfinish(nodeid: str) -> None:
+    """What a test made is gone with it, unless it failed: all of them together are gigabytes, and memory is no disk."""
+    if nodeid not in FAILED:
+        for folder in FOLDERS:
+            shutil.rmtree(folder, ignore_errors=True)
+    FOLDERS.clear()
 
 
 @pytest.fixture(scope="session")
@@ -60,6 +100,7 @@ def tmp_path(scratch_root: Path, folder_numbers: Iterator[int]) -> Path:
     """An empty folder of the test's own that is not in its home."""
     folder = scratch_root / f"tmp{next(folder_numbers)}"
     folder.mkdir(mode=0o700)
+    FOLDERS.append(folder)
     return folder
 
 
@@ -68,6 +109,7 @@ def scratch(monkeypatch: pytest.MonkeyPatch, scratch_root: Path, folder_numbers:
     """The test's current folder, empty. HOME is above it: a process, too, looks no further for the nearest store."""
     base = scratch_root / f"t{next(folder_numbers)}"
     base.mkdir(mode=0o700)
+    FOLDERS.append(base)
     here = base / "here"
     here.mkdir()
     for name in [name for name in os.environ if name.startswith(("MEMCTL_", "XDG_"))]:

@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterable, Iterator
 
 from memctl.policy import lexicon
-from memctl.policy.clauses import COMMON, without_accents
+from memctl.policy.meanings import COMMON, without_accents
 from memctl.policy.rules_injection import SPECS
 
 

@@ -65,10 +65,14 @@ class ItemPolicy:
         self._policy = policy
         self._clean: set[str] = set()
 
-    def judge(self, item: MemoryItem, place: SourcePosition | None = None) -> "PolicyVerdict":
-        """The verdict on a statement, with all that it carries."""
-        verdict = self._policy.evaluate_item(item, self._clean)
-        if verdict.rejected or not self.refuses(*references(item, place)):
+    def judge(
+        self, item: MemoryItem, place: SourcePosition | None = None, links: Iterable[str] = ()
+    ) -> "PolicyVerdict":
+        """The verdict on a statement, with all that it carries, and its links elsewhere."""
+        beside = self._in_references([*references(item, place), *_telling(links)])
+        held = [one for one in beside if one.action == "quarantine" and one.kind != "pii"]  # paths have names in them
+        verdict = self._policy.evaluate_item(item, self._clean, held)
+        if verdict.rejected or all(one.action != "reject" for one in beside):
             return verdict
         from memctl.policy import PolicyVerdict
 
@@ -133,10 +137,17 @@ class ItemPolicy:
 
     def refuses(self, *words: str) -> bool:
         """Whether words that name something (an id, a scope, a reason) hold what no statement may."""
+        return any(one.action == "reject" for one in self._in_references(words))
+
+    def holds(self, *words: str) -> bool:
+        """Whether words that name something hold what no model may be given."""
+        return any(one.action in ("reject", "quarantine") and one.kind != "pii" for one in self._in_references(words))
+
+    def _in_references(self, words: Iterable[str]) -> "tuple[Finding, ...]":
         text = "\n".join(filter(None, words))
         if not text or self._policy.is_clean(text):
-            return False
-        return self._policy.judge(text, field="references", document=False).action == "reject"
+            return ()
+        return self._policy.judge(text, field="references", document=False).findings
 
     def has_secret(self, texts: Iterable[str], words: Iterable[str]) -> bool:
         """Whether one of these texts, or the words together, hold a secret for which no statement is stored.

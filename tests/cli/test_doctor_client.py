@@ -130,6 +130,13 @@ def test_what_setup_writes_doctor_finds(name: str, monkeypatch: pytest.MonkeyPat
     assert ("client_trust" in found) == (name == "codex")
 
 
+def test_the_store_that_a_table_below_the_entry_names_is_seen() -> None:
+    ok("setup", "codex")
+    with (Path(os.environ["HOME"]) / ".codex" / "config.toml").open("a") as file:
+        file.write("\n[mcp_servers.memctl.env]\nMEMCTL_DB = '/no/such.db'\n")
+    assert "It uses /no/such.db" in checks("codex")["client_store"][1]
+
+
 def test_codex_trust_is_read() -> None:
     ok("setup", "codex", "--no-hooks")
     home = Path(os.environ["HOME"]) / ".codex"

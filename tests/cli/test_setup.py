@@ -8,9 +8,10 @@ from typing import Any
 
 import pytest
 
-from memctl.clients import examine, toml_text
+from memctl.clients import examine
 from memctl.clients.json_text import JsonText
 from memctl.clients.known import CLIENTS, Place, Scope
+from memctl.clients.toml_text import TomlText
 from support import ok, run
 
 #: What settings look like that people wrote by hand.
@@ -119,7 +120,7 @@ def server(name: str) -> Any:
     path, place = places(name, "user")[0]
     text = path.read_text()
     if place.shape == "toml":
-        return toml_text.string_of(text, ("mcp_servers", "memctl", "command")), text
+        return TomlText(text).value(("mcp_servers", "memctl", "command")), text
     return JsonText(text).value((*place.keys, "memctl"))
 
 
@@ -152,11 +153,14 @@ def test_an_entry_of_another_program_is_replaced_by_force_only() -> None:
         ("claude", '{"mcpServers": {"memctl": {"url": "https://x"}}}'),
         ("cline", '{"mcpServers": {"memctl": {"transport": {"command": "x"}}}}'),
         ("codex", '[mcp_servers.memctl]\nurl = "https://x"\n'),
+        ("codex", "[mcp_servers.memctl]\ncommand = 'node'\nargs = [\n  '/memctl/https://x',\n]\n"),
     ):
         path, _ = places(name, "user")[0]
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)
-        assert "runs something else" in run("setup", name).notes
+        notes = run("setup", name).notes
+        assert "runs something else" in notes
+        assert "node" not in text or "node /memctl/https://x" in notes
         assert path.read_text() == text
         ok("setup", name, "--force")
         assert "https://x" not in path.read_text()

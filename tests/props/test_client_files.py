@@ -11,9 +11,10 @@ import pytest
 from hypothesis import event, given
 from hypothesis import strategies as st
 
-from memctl.clients import examine, toml_text
+from memctl.clients import examine
 from memctl.clients.json_text import JsonText
 from memctl.clients.known import CLIENTS, Place, Scope
+from memctl.clients.toml_text import TomlText
 from support import examples, run
 
 ENTRY = {"command": "/opt/a b/memctl", "args": ["serve", "--db", 'C:\\x\n"é😀'], "required": True}
@@ -141,6 +142,18 @@ LINES = st.sampled_from([
 PATH = ("mcp_servers", "memctl")
 
 
+def put_table(text: str, path: tuple[str, ...], values: dict[str, Any]) -> str:
+    held = TomlText(text)
+    held.merge(path, values)
+    return held.text
+
+
+def drop_table(text: str, path: tuple[str, ...]) -> str:
+    held = TomlText(text)
+    held.remove(path)
+    return held.text
+
+
 @given(lines=st.lists(LINES, max_size=8), crlf=st.booleans())
 def test_a_table_is_put_and_taken_out_again(lines: list[str], crlf: bool) -> None:
     tomllib = pytest.importorskip("tomllib")
@@ -150,12 +163,12 @@ def test_a_table_is_put_and_taken_out_again(lines: list[str], crlf: bool) -> Non
         before = tomllib.loads(text)
     except ValueError:
         with pytest.raises(ValueError):  # noqa: PT011 - whatever it says
-            toml_text.put_table(text, PATH, ENTRY)
+            put_table(text, PATH, ENTRY)
         return
-    changed = toml_text.put_table(text, PATH, ENTRY)
+    changed = put_table(text, PATH, ENTRY)
     assert tomllib.loads(changed)["mcp_servers"]["memctl"] == ENTRY
-    assert toml_text.put_table(changed, PATH, ENTRY) == changed
-    removed = toml_text.drop_table(changed, PATH)
+    assert put_table(changed, PATH, ENTRY) == changed
+    removed = drop_table(changed, PATH)
     assert tomllib.loads(removed) == before
     assert removed == text or not text.strip() or text[-2:] != text.rstrip()[-1:] + "\n"
 
@@ -168,19 +181,19 @@ def test_a_table_is_put_and_taken_out_again(lines: list[str], crlf: bool) -> Non
 def test_any_text_can_be_a_key(name: str, values: dict[str, Any], is_there: bool) -> None:
     tomllib = pytest.importorskip("tomllib")
     path = ("odd", name)
-    text = toml_text.put_table("", path, {}) if is_there else "# mine\n"
-    changed = toml_text.put_table(text, path, values)
+    text = put_table("", path, {}) if is_there else "# mine\n"
+    changed = put_table(text, path, values)
     assert tomllib.loads(changed) == {"odd": {name: values}}
-    assert toml_text.put_table(changed, path, values) == changed
+    assert put_table(changed, path, values) == changed
     for key, value in values.items():
-        assert tomllib.loads("x = " + toml_text.string_of(changed, (*path, key))) == {"x": value}
-    assert tomllib.loads(toml_text.drop_table(changed, path)) == {}
+        assert TomlText(changed).value((*path, key)) == value
+    assert tomllib.loads(drop_table(changed, path)) == {}
 
 
 @pytest.mark.parametrize("key", [r'"\UFFFFFFFF"', r'"\q"'])
 def test_an_escape_that_means_nothing_is_refused(key: str) -> None:
     with pytest.raises(ValueError):  # noqa: PT011 - whatever it says
-        toml_text.has_table(f"{key} = 1\n", PATH)
+        TomlText(f"{key} = 1\n").value(PATH)
 
 
 @pytest.mark.parametrize(
@@ -188,7 +201,7 @@ def test_an_escape_that_means_nothing_is_refused(key: str) -> None:
 )
 def test_what_cannot_be_extended_is_refused(text: str) -> None:
     with pytest.raises(ValueError):  # noqa: PT011 - whatever it says
-        toml_text.put_table(text, PATH, ENTRY)
+        put_table(text, PATH, ENTRY)
 
 
 def test_keys_that_a_person_added_stay_in_the_table() -> None:
@@ -196,9 +209,21 @@ def test_keys_that_a_person_added_stay_in_the_table() -> None:
         '[mcp_servers.memctl] # mine\ncommand = "old" # why\nenabled = true\n\n[mcp_servers.memctl.env]\nA = "1"\n\n'
         "[x]\ny = 1\n"
     )
-    changed = toml_text.put_table(text, PATH, {"command": "new", "required": True})
+    changed = put_table(text, PATH, {"command": "new", "required": True})
     assert changed == text.replace('"old"', '"new"').replace("# mine\n", "# mine\nrequired = true\n")
-    assert toml_text.drop_table(changed, PATH) == "\n[x]\ny = 1\n"
+    assert drop_table(changed, PATH) == "\n[x]\ny = 1\n"
+
+
+def test_what_is_below_a_table_is_its_value() -> None:
+    text = "[mcp_servers.memctl]\ncommand = 'C:\\tools\\m'\nenv.A = \"1\"\n[mcp_servers.memctl.env.b]\n[x]\ny = 1\n"
+    tomllib = pytest.importorskip("tomllib")
+    whole = tomllib.loads(text)
+    assert TomlText(text).value(()) == whole
+    assert TomlText(text).value(PATH) == whole["mcp_servers"]["memctl"]
+    assert TomlText(text).value((*PATH, "env")) == {"A": "1", "b": {}}
+    assert TomlText(text).value((*PATH, "url")) is None
+    with pytest.raises(ValueError, match="line 2: a is no table"):
+        TomlText("a = 1\na.b = 2\n").value(())
 
 
 # --- every client ----------------------------------------------------------------------------------------------------

@@ -5,16 +5,19 @@ import os
 import re
 import shutil
 import signal
+import sqlite3
 import subprocess
 import sys
 import zlib
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from homes import SHARED, Home, exchange, homes
+from memctl import ids
 from memctl.context import open_context
 from memctl.operation import READ
 from memctl.remote import exchange as exchanging
@@ -129,24 +132,6 @@ def test_what_others_archive_or_purge_waits_for_a_person(agrees: bool) -> None:
     held_now = anna.json("quarantine", "list")["items"]
     assert held_now == []
     assert anna.texts() == ([] if agrees else sorted((FRIDAY, DATABASE)))
-
-
-@pytest.mark.parametrize("how", ["cut", "changed", "other"])
-def test_a_damaged_state_is_named_and_the_remote_begins_anew(how: str) -> None:
-    anna, bert = homes("anna", "bert")
-    said = anna.say("We deploy on Fridays.")
-    exchange(anna, bert)
-    ((state,),) = anna.rows("SELECT state FROM memctl_remote_keys")
-    wrong = {"cut": state[: len(state) // 2], "changed": state[:9] + bytes([state[9] ^ 255]) + state[10:], "other": b""}
-    anna.change("UPDATE memctl_remote_keys SET state = ?", wrong[how])
-    anna.ok("edit", said, "--title", "Deploys")
-    done = anna.run("remote", "sync")
-    assert done.code == 2
-    assert "is damaged, or from a later memctl" in done.notes
-    anna.ok("remote", "remove", "team")
-    anna.join("--trust", "high")
-    exchange(anna, bert)
-    assert anna.texts() == bert.texts() == ["We deploy on Fridays."]
 
 
 def test_what_stays_here_never_leaves() -> None:
@@ -286,6 +271,47 @@ def test_who_writes_meanwhile_waits_for_a_portion_and_is_heard(monkeypatch: pyte
     assert anna.json("conflicts")["total"] == 1
 
 
+#: Writes once for each line that it is told, or fails: its patience is none.
+_WRITER = """
+import sqlite3, sys
+conn = sqlite3.connect(sys.argv[1], timeout=0)
+for _ in sys.stdin:
+    with conn:
+        conn.execute("BEGIN IMMEDIATE")
+        there = conn.execute("SELECT count(*) FROM memory_items").fetchone()[0]
+        conn.execute("UPDATE memory_items SET usage_count = usage_count + 1")
+    print(there, flush=True)
+"""
+
+
+def test_another_process_writes_between_any_two_transactions(monkeypatch: pytest.MonkeyPatch) -> None:
+    anna, bert = homes("anna", "bert")
+    for number in range(5):
+        anna.say(f"Statement {number} about thing number {number}.")
+        bert.say(f"Remark {number} on subject number {number}.")
+    anna.sync()
+    line = [sys.executable, "-c", _WRITER, bert.db]
+    with subprocess.Popen(line, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as writer:
+        assert writer.stdin is not None
+        assert writer.stdout is not None
+        into, out, seen = writer.stdin, writer.stdout, list[int]()
+
+        def pause(*_: float) -> None:
+            into.write("now\n")
+            into.flush()
+            seen.append(int(out.readline()))
+
+        with monkeypatch.context() as patched:
+            patched.setattr(exchanging, "_PORTION", 1)
+            patched.setattr(ids, "pause", pause)
+            assert bert.sync()["new"] == 5
+        into.close()
+        assert writer.wait(PATIENCE) == 0
+    # After each of bert's remarks but the last, of which stock is taken; then after each of anna's that came.
+    assert seen == [5, 5, 5, 5, 6, 7, 8, 9]
+    assert {used for (used,) in bert.rows("SELECT usage_count FROM memory_items WHERE content LIKE 'R%'")} == {8}
+
+
 def test_a_restored_backup_is_a_copy_and_harmless() -> None:
     anna, bert = homes("anna", "bert")
     anna.say(FRIDAY)
@@ -316,6 +342,36 @@ def test_a_lost_remote_is_written_anew() -> None:
     assert carl.texts() == [FRIDAY]
 
 
+@pytest.mark.parametrize("how", ["lost", "compacted"])
+def test_a_log_is_written_anew_a_portion_at_a_time(how: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    anna, bert = homes("anna", "bert")
+    for number in range(9):
+        anna.say(f"Statement {number} about thing number {number}.")
+    exchange(anna, bert)
+    if how == "lost":
+        shutil.rmtree(Path(SHARED, "memctl"))
+    gaps: list[int] = []
+
+    def write(*_: float) -> None:
+        """Another program writes at once, or fails, for its patience is none."""
+        with closing(sqlite3.connect(anna.db, timeout=0)) as conn, conn:
+            conn.execute("UPDATE memory_items SET usage_count = usage_count + 1")
+        gaps.append(1)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(exchanging, "_PORTION", 2)
+        patched.setattr(ids, "pause", write)
+        anna.ok("remote", *(["sync"] if how == "lost" else ["compact", "team"]))
+    assert len(gaps) >= 8  # noting what was said, and packing it
+    names = sorted(one.name for one in Path(SHARED, "memctl", "project").glob("*/*"))
+    assert [one[:17] for one in names] == ["00000001-00000002", *(f"{n:08d}-{n:08d}" for n in range(3, 7))]
+    assert anna.json("remote", "verify", "team")["status"] == "ok"
+    carl = Home("carl")
+    carl.join("--trust", "high").sync()
+    assert carl.texts() == anna.texts()
+    assert anna.sync()["sent"] == bert.sync()["sent"] == 0
+
+
 def test_compaction_leaves_one_segment_that_says_the_same() -> None:
     anna, bert = homes("anna", "bert")
     said = anna.say(FRIDAY)
@@ -333,6 +389,26 @@ def test_compaction_leaves_one_segment_that_says_the_same() -> None:
     exchange(anna, bert)
     assert bert.texts() == ["We deploy no more."]
     assert bert.json("remote", "verify", "team")["status"] == "ok"
+
+
+@pytest.mark.parametrize("by_another", [False, True])
+def test_a_compacted_log_says_no_title_but_the_last(by_another: bool) -> None:
+    anna, bert = homes("anna", "bert")
+    said = anna.say(FRIDAY, "--title", "Project Nightingale")
+    exchange(anna, bert)
+    (bert if by_another else anna).ok("edit", said, "--title", "Deploys")
+    exchange(bert, anna)
+    anna.ok("remote", "compact", "team")
+    ((replica,),) = anna.rows("SELECT replica FROM memctl_remotes")
+    ((segment),) = Path(SHARED, "memctl", "project", replica).iterdir()
+    text = zlib.decompress(segment.read_bytes()).decode()
+    assert FRIDAY in text
+    assert "Nightingale" not in text
+    assert ("Deploys" in text) is not by_another
+    carl = Home("carl")
+    carl.join("--trust", "high").sync()
+    assert [one["title"] for one in carl.items()] == ["Deploys"]
+    assert anna.sync()["sent"] == bert.sync()["sent"] == 0
 
 
 def test_a_read_only_remote_is_told_nothing() -> None:

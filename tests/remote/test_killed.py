@@ -20,15 +20,19 @@ from support import PATIENCE
 KILLED = 137
 #: Kill points of a quick run, evenly spread over all.
 QUICK_POINTS = 12
+#: The sweep over all of them is so many tests: as one, it keeps one core busy for minutes while the others wait.
+PARTS = 8
 
 
-def prepare(*, git: bool) -> tuple[Home, Home]:
+def prepare(*, git: bool, said_by_both: bool = False) -> tuple[Home, Home]:
     """Two stores with something to say to each other, as files that can be put back."""
     if git:
         subprocess.run(["git", "init", "--quiet", "--bare", SHARED], check=True)
     anna, bert = homes("anna", "bert")
     said = anna.say("We deploy on Fridays.", "--tags", "ops")
     gone = anna.say("The cache lives in Redis.")
+    for number in range(2 * said_by_both):
+        bert.say(f"Statement {number} about thing number {number}.")
     exchange(anna, bert)
     anna.ok("edit", said, "--content", "We deploy on Mondays.")
     anna.ok("purge", gone, "--yes")
@@ -101,33 +105,70 @@ def logs_there() -> int:
     return len(found)
 
 
-def sweep(points: int | None, *, git: bool = False) -> None:
-    anna, bert = prepare(git=git)
+def lose(home: Home) -> None:
+    """What it has written is gone there."""
+    ((replica,),) = home.rows("SELECT replica FROM memctl_remotes")
+    shutil.rmtree(Path(SHARED, "memctl", "project", replica))
+
+
+def some(points: int) -> Callable[[int], range]:
+    """So many kill points, evenly spread."""
+    return lambda steps: range(1, steps + 1, max(1, steps // points))
+
+
+def share(part: int) -> Callable[[int], range]:
+    """One of `PARTS` shares of all kill points."""
+    return lambda steps: range(1 + part, steps + 1, PARTS)
+
+
+def sweep(kill_points: Callable[[int], range], *, git: bool = False, lost: bool = False) -> None:
+    """Kill an exchange at the steps that `kill_points` chooses, of so many as there are."""
+    anna, bert = prepare(git=git, said_by_both=lost)
+    if lost:
+        lose(bert)
     status, steps = killed_sync(bert, 0)
     assert status == 0
     exchange(anna, bert)
     wanted = anna.texts()
     assert wanted == bert.texts()
-    assert len(wanted) == 4
-    for at in range(1, steps + 1, max(1, steps // points) if points else 1):
+    assert len(wanted) == 4 + 2 * lost
+    for at in kill_points(steps):
         put_back()
+        if lost:
+            lose(bert)
         assert killed_sync(bert, at)[0] == KILLED
         assert bert.rows("PRAGMA integrity_check") == [("ok",)]
         exchange(anna, bert)
         assert (anna.texts(), bert.texts()) == (wanted, wanted), at
         assert logs_there() == 2, at
         assert bert.json("remote", "verify", "team")["status"] == "ok", at
+        if lost:
+            carl = Home("carl").join("--trust", "high")
+            carl.sync()
+            assert carl.texts() == wanted, at
+            shutil.rmtree("carl")
 
 
 @pytest.mark.parametrize(("git", "points"), [(False, QUICK_POINTS), (True, QUICK_POINTS // 3)], ids=["folder", "git"])
 def test_an_exchange_that_is_killed_goes_on(git: bool, points: int) -> None:
-    sweep(points, git=git)
+    sweep(some(points), git=git)
+
+
+def test_a_log_that_is_written_anew_and_killed_has_everything() -> None:
+    sweep(some(QUICK_POINTS), lost=True)
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("part", range(PARTS))
+def test_a_log_that_is_written_anew_and_killed_anywhere_has_everything(part: int) -> None:
+    sweep(share(part), lost=True)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("part", range(PARTS))
 @pytest.mark.parametrize("git", [False, True], ids=["folder", "git"])
-def test_an_exchange_that_is_killed_anywhere_goes_on(git: bool) -> None:
-    sweep(None, git=git)
+def test_an_exchange_that_is_killed_anywhere_goes_on(git: bool, part: int) -> None:
+    sweep(share(part), git=git)
 
 
 def test_two_processes_on_one_store_are_one_machine() -> None:

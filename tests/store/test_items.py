@@ -1,6 +1,8 @@
 """Items: write, change, archive, supersede; revisions, events and the index go along."""
 
 import json
+import sqlite3
+from contextlib import closing
 from typing import Any
 
 import pytest
@@ -267,3 +269,12 @@ def test_the_index_is_sound_after_thousands_of_updates(db: Database) -> None:
             else:
                 items.update(db, key, {"content": f"changed {n}"}, compact=n % 2 == 0)
     check_index(db)
+
+
+def test_links_of_other_programs_have_an_order_whatever_their_relations_are(db: Database) -> None:
+    with closing(sqlite3.connect(db.path)) as other, other:
+        for rel, made in ((b"\x00", "2024-03"), ("supports", "2024-02"), ("owns", "2024-01")):
+            other.execute("INSERT INTO memory_links VALUES ('MEM-1', 'MEM-2', ?, ?)", (rel, made))
+    found = [(one.rel, one.created_at) for one in attributes.links_of(db, "MEM-2")]
+    assert found == [("related_to", "2024-01"), ("supports", "2024-02"), ("related_to", "2024-03")]
+    assert len(attributes.links_of_items(db, ["MEM-1", "MEM-2"])) == 3

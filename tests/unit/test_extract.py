@@ -157,7 +157,16 @@ def test_every_promised_suffix_is_taken_in() -> None:
 
 @pytest.mark.parametrize(
     "name",
-    ["Makefile", "src/Dockerfile", "Dockerfile.dev", "LICENSE", "README", "CMakeLists.txt", "C:\\x\\GNUmakefile"],
+    [
+        "gawk.info",
+        "Makefile",
+        "src/Dockerfile",
+        "Dockerfile.dev",
+        "LICENSE",
+        "README",
+        "CMakeLists.txt",
+        "x\\GNUmakefile",
+    ],
 )
 def test_well_known_names_are_taken_in(name: str) -> None:
     assert is_ingestable(name)

@@ -81,6 +81,28 @@ def test_the_title_is_in_the_text_once(html: str, text: str) -> None:
     assert text_of(html) == text
 
 
+@pytest.mark.parametrize(
+    "box",
+    [
+        '<div class="warning"><h3 class="title">Warning</h3><p>Beware.</p></div>',
+        "<div class='admonition note'><div><h3>Warning</h3></div><p>Beware.</div>",
+        "<div class=alert><h3>Warning</h3><div>Beware.</div></div>",
+        "<aside><h3>Warning</h3>Beware.</aside>",
+    ],
+)
+def test_what_heads_a_box_heads_neither_what_follows_it_nor_the_section(box: str) -> None:
+    page = f"<h1>Guide</h1><h2>Groups</h2><p>First.</p>{box}<p>{'Further words. ' * 200}</p><h3>Sets</h3><p>Last.</p>"
+    passages = chunk(document(page.encode(), "page.html"))
+    assert "\n\nWarning\n\nBeware." in passages[0].text
+    assert list(dict.fromkeys(p.heading for p in passages[1:])) == ["Guide > Groups", "Guide > Groups > Sets"]
+
+
+@pytest.mark.parametrize("box", ['<div class="notes"><h3>Warning</h3></div>', "<div class=note><h1>Warning</h1>"])
+def test_another_division_and_the_heading_of_a_page_are_no_box(box: str) -> None:
+    assert "# Warning" in text_of(f"<p>a</p>{box}<p>b</p>")
+    assert text_of(f"{box}<p>b</p><h2>Next</h2>").endswith("b\n\n## Next\n")
+
+
 def test_the_document_says_that_its_lines_are_not_the_sources() -> None:
     found = document(b"<title>T</title><h2>Install</h2><p>Use pip.", "a.htm")
     assert (found.kind, found.title, found.lines_are_source) == ("markdown", "T", False)

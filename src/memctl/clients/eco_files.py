@@ -14,7 +14,6 @@ from memctl.clients.wiring import TEMPLATES, Wiring, command_line
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from memctl.clients.files import FileEdit
     from memctl.clients.known import Hooks
 
 #: What runs at which event of Claude Code: for eco mode, and for the guard.
@@ -53,8 +52,12 @@ class EcoWiring(Wiring):
         root = os.path.dirname(store)
         self.put_server([*command, "serve", "--db", store], force=force)
         self.put_lines(_hooks(), _lines(command, _ECO_HOOKS), _OURS_ECO)
-        edit, _ = self.place(_hooks().places["local"])
-        edit.change(lambda text: _allowed(edit, text))
+        with self.changing(_hooks().places["local"]) as held:
+            for keys, rules in _PERMISSIONS.items():
+                there = held.value(keys)
+                for rule in rules:
+                    if not isinstance(there, list) or rule not in there:
+                        held.append(keys, rule)
         inside = os.path.relpath(root, self.project)
         is_inside = not inside.startswith(os.pardir)
         config = {"db_path": os.path.join(inside if is_inside else root, "memory.db"), "version": __version__}
@@ -70,10 +73,10 @@ class EcoWiring(Wiring):
         self.drop_lines(_hooks(), _OURS_ECO, _disallow)
         self.drop_texts(self._texts())
         config = self.file(os.path.join(self.project, CONFIG))
-        self.take_out(config, str)
+        self.take_out(config)
         if config.before is not None and not config.changed:
             config.after = None
-        self.take_out(self.file(os.path.join(self.project, ".gitignore")), str)
+        self.take_out(self.file(os.path.join(self.project, ".gitignore")))
         for name in ("eco-hint.sh", "eco-nudge.sh"):  # of older memctl
             one = self.file(os.path.join(self.project, ".claude", "hooks", name))
             if b"memctl" in (one.before or b"") or b".memory" in (one.before or b""):
@@ -118,23 +121,10 @@ def texts() -> list[tuple[str, str]]:
         "eco.md": os.path.join(".claude", "commands", "eco.md"),
     }
     found = []
-    places["eco.md"] = os.path.join(".claude", "commands", "eco.md")
     for name in (*places, *commands):
         with open(os.path.join(folder, name), encoding="utf-8") as file:
             found.append((places.get(name, os.path.join(".claude", name)), file.read()))
     return found
-
-
-def _allowed(edit: "FileEdit", text: str) -> str:
-    """The settings with the permission to run memctl, and what a person is asked about before."""
-    held = JsonText(text)
-    for keys, rules in _PERMISSIONS.items():
-        there = held.value(keys)
-        for rule in rules:
-            if not isinstance(there, list) or rule not in there:
-                held.append(keys, rule)
-    edit.made += held.made
-    return held.text
 
 
 def _disallow(held: JsonText) -> None:

@@ -9,8 +9,7 @@ from shutil import which
 
 from memctl import __version__, errors, ids
 from memctl.annotations import Any, NamedTuple
-from memctl.clients import known, toml_text
-from memctl.clients.json_text import JsonText
+from memctl.clients import known
 from memctl.clients.known import TELLING, Client, Scope
 from memctl.clients.wiring import SERVER, Wiring, commands_of
 from memctl.process import own_command, running
@@ -77,7 +76,7 @@ def examine(client: Client, project: str, environ: Mapping[str, str], *, prove: 
         yield Check("client_entry", "fail", "", message)
     if entry is not None:
         yield from _server(entry)
-        yield from _hooks(entry, environ)
+        yield from _hooks(entry)
     if prove:
         yield from _proof(client, program, entry, environ)
 
@@ -88,7 +87,7 @@ def plugin_name(project: str, environ: Mapping[str, str]) -> str:
     said: dict[str, Any] = {}
     for scope, place in (claude.hooks.places if claude.hooks else {}).items():  # from the widest to the narrowest
         with suppress(errors.ClientFileRefused, ValueError):  # said where the entry is looked for, or no file of ours
-            held = JsonText(Wiring(claude, scope, project, environ).place(place)[0].text()).value(("enabledPlugins",))
+            held = Wiring(claude, scope, project, environ).held(place).value(("enabledPlugins",))
             said |= held if isinstance(held, dict) else {}
     enabled = (name for name, on in said.items() if on is True and name.partition("@")[0] == SERVER)
     return next((name for name in enabled if _plugin_folder(name, environ)), "")  # a project's file may name any
@@ -96,8 +95,6 @@ def plugin_name(project: str, environ: Mapping[str, str]) -> str:
 
 def _plugin_folder(name: str, environ: Mapping[str, str]) -> str:
     """Where Claude Code keeps a plugin that its user installed; "" when it does not say."""
-    import json
-
     place = known.Place("{claude}/plugins/installed_plugins.json", "plugins")
     with suppress(OSError, ValueError, LookupError, TypeError):
         with open(place.path("", environ), encoding="utf-8") as file:
@@ -117,7 +114,7 @@ def _entry(client: Client, scope: Scope, project: str, environ: Mapping[str, str
     if not isinstance(found, dict):
         return None
     inner = transport if isinstance(transport := found.get("transport"), dict) else found
-    words = [_literal(inner.get("command")), _literal(inner.get("args"))]
+    words = [inner.get("command"), inner.get("args")]
     argv = [word for part in words for word in (part if isinstance(part, list) else [part]) if isinstance(word, str)]
     variables = inner.get("env") or inner.get("environment")
     db = variables.get("MEMCTL_DB", "") if isinstance(variables, dict) else ""
@@ -126,25 +123,11 @@ def _entry(client: Client, scope: Scope, project: str, environ: Mapping[str, str
     return Entry(wiring, tuple(argv), str(db), _hooked(wiring))
 
 
-def _literal(value: Any) -> Any:
-    """A value of TOML as it is written, as data; any other is data already."""
-    if isinstance(value, str) and value[:1] in {'"', "'", "["}:
-        from ast import literal_eval
-
-        try:
-            return literal_eval(value)
-        except (ValueError, SyntaxError, RecursionError, MemoryError):
-            return value
-    return value
-
-
 def _hooked(wiring: Wiring) -> dict[str, list[str]]:
     """The command lines of our hooks, by event; those of a plugin stand for all."""
     client = wiring.client
     plugin = client.path_of("plugin", wiring.scope, wiring.project, wiring.environ)
     if plugin and os.path.isfile(plugin):
-        import json
-
         with open(plugin, encoding="utf-8", errors="replace") as file:
             said = next((line for line in file if line.startswith("const ARGV = ")), "")
         try:
@@ -204,7 +187,7 @@ def _server(entry: Entry) -> Iterator[Check]:
         yield Check("client_store", "warn", entry.db, message)
 
 
-def _hooks(entry: Entry, environ: Mapping[str, str]) -> Iterator[Check]:
+def _hooks(entry: Entry) -> Iterator[Check]:
     """Whether the hooks are there, run, and are trusted where a client asks for that."""
     client = entry.wiring.client
     if client.hooks is None and not client.plugin:
@@ -224,7 +207,7 @@ def _hooks(entry: Entry, environ: Mapping[str, str]) -> Iterator[Check]:
     elif not missing:
         yield Check("client_hooks", "pass", ",".join(entry.hooks), f"Hooks are there: {', '.join(entry.hooks)}")
     if client.name == "codex":
-        yield _codex_trust(entry, environ)
+        yield _codex_trust(entry)
 
 
 def _is_runnable(line: str) -> bool:
@@ -239,18 +222,16 @@ def _is_runnable(line: str) -> bool:
 _CODEX_EVENTS = {"session-start": "session_start", "prompt": "user_prompt_submit"}
 
 
-def _codex_trust(entry: Entry, environ: Mapping[str, str]) -> Check:
+def _codex_trust(entry: Entry) -> Check:
     """Whether Codex has noted that its user trusts our hooks as they are; it leaves others out without a word."""
-    home = environ.get("CODEX_HOME") or os.path.expanduser("~/.codex")
     try:
-        with open(os.path.join(home, "config.toml"), encoding="utf-8", errors="replace") as file:
-            text = file.read()
+        noted = entry.wiring.held(entry.wiring.client.servers["user"])
         states = {
-            event: {toml_text.string_of(text, ("hooks", "state", key, "trusted_hash")).strip("\"'") == own
+            event: {noted.value(("hooks", "state", key, "trusted_hash")) == own
                     for key, own in _codex_keys(entry.wiring, event)}
             for event in entry.hooks
         }  # fmt: skip
-    except (OSError, ValueError):
+    except (errors.ClientFileRefused, ValueError):
         states = {event: {False} for event in entry.hooks}
     silent = [event for event, trusted in states.items() if trusted != {True}]
     if silent:
@@ -261,7 +242,6 @@ def _codex_trust(entry: Entry, environ: Mapping[str, str]) -> Check:
 
 def _codex_keys(wiring: Wiring, event: str) -> Iterator[tuple[str, str]]:
     """Under which key Codex notes the trust in each of our hooks of an event, and the hash that it notes (0.169)."""
-    import json
     from hashlib import sha256
 
     hooks, said = wiring.client.hooks, _CODEX_EVENTS[event]

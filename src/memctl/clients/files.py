@@ -78,13 +78,19 @@ class FileEdit:
         marked = (self.before or b"").startswith(_BOM.encode())
         self.after = ((_BOM if marked else "") + text).encode("utf-8", "surrogatepass")
 
+    @contextmanager
+    def refusing(self) -> "Iterator[None]":
+        """Raise ClientFileRefused for a ValueError: what is inside cannot read the file, or not change it."""
+        try:
+            yield
+        except ValueError as exc:
+            raise errors.ClientFileRefused(path=self.path, reason=str(exc)) from None
+
     def change(self, edit: "Callable[[str], str]") -> None:
         """Let it hold what `edit` makes of its text. Raises ClientFileRefused where that raises ValueError."""
         text = self.text()
-        try:
+        with self.refusing():
             new = edit(text)
-        except ValueError as exc:
-            raise errors.ClientFileRefused(path=self.path, reason=str(exc)) from None
         if new != text:
             self.become(new)
 

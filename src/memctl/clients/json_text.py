@@ -57,11 +57,11 @@ class JsonText:
         self._read()
 
     def _read(self) -> None:
-        start = _after_blank(self.text, 0)
+        start = end_of(_BLANK, self.text, 0)
         self.root = _node(self.text, start, 0)
-        end = _after_blank(self.text, self.root.end)
+        end = end_of(_BLANK, self.text, self.root.end)
         if end != len(self.text):
-            raise ValueError(f"line {_line(self.text, end)}: more follows after the end")
+            raise ValueError(f"line {line_of(self.text, end)}: more follows after the end")
         if not isinstance(self.root.value, dict):
             raise ValueError("it holds no object")  # noqa: TRY004 - what a file holds is no type of ours
 
@@ -72,11 +72,11 @@ class JsonText:
         node = self.root
         for key in keys:
             if not isinstance(node.value, dict):
-                where, kind = _line(self.text, node.start), jsons.kind_of(node.value)
+                where, kind = line_of(self.text, node.start), jsons.kind_of(node.value)
                 raise ValueError(f"line {where}: {kind} is in the way of {key}")  # noqa: TRY004
             found = [item for item in node.items if item.key == key]
             if len(found) > 1:
-                raise ValueError(f"line {_line(self.text, found[1].start)}: {key} stands there twice")
+                raise ValueError(f"line {line_of(self.text, found[1].start)}: {key} stands there twice")
             if not found:
                 return None
             node = found[0].node
@@ -110,6 +110,11 @@ class JsonText:
             value = {key: value}
         self._insert(holder, value, json.dumps(keys[known], ensure_ascii=False) + ": ", expected)
         self.made += [keys[:length] for length in range(known + 1, len(keys))]
+
+    def merge(self, keys: Keys, values: dict[str, Any]) -> None:
+        """Let an object have these values, made when it is missing; other keys of it stay."""
+        for key, value in values.items():
+            (self.merge if isinstance(value, dict) else self.put)((*keys, key), value)
 
     def append(self, keys: Keys, value: Any) -> None:
         """Add an element to the list at the end of the keys, which is made when it is missing."""
@@ -248,12 +253,14 @@ def _same(one: Any, other: Any) -> bool:
     return json.dumps(one, sort_keys=True) == json.dumps(other, sort_keys=True)
 
 
-def _after_blank(text: str, at: int) -> int:
-    found = _BLANK.match(text, at)
+def end_of(pattern: re.Pattern[str], text: str, at: int) -> int:
+    """Where what fits the pattern at a position ends; the position, if nothing does."""
+    found = pattern.match(text, at)
     return at if found is None else found.end()
 
 
-def _line(text: str, at: int) -> int:
+def line_of(text: str, at: int) -> int:
+    """The number of the line of a position."""
     return text.count("\n", 0, at) + 1
 
 
@@ -267,29 +274,29 @@ def _node(text: str, at: int, depth: int) -> JsonNode:
     try:
         value, end = jsons.read(text, at)
     except ValueError as exc:
-        raise ValueError(f"line {_line(text, at)}: {getattr(exc, 'msg', exc)}") from None
+        raise ValueError(f"line {line_of(text, at)}: {getattr(exc, 'msg', exc)}") from None
     return JsonNode(at, end, value)
 
 
 def _container(text: str, start: int, depth: int, closing: str) -> JsonNode:
     items: list[JsonItem] = []
-    at = _after_blank(text, start + 1)
+    at = end_of(_BLANK, text, start + 1)
     while text[at : at + 1] != closing:
         if items and items[-1].comma < 0:
-            raise ValueError(f"line {_line(text, at)}: a comma or {closing} is missing")
+            raise ValueError(f"line {line_of(text, at)}: a comma or {closing} is missing")
         begin, key = at, ""
         if closing == "}":
             named = _node(text, at, _MOST_DEPTH)
             if not isinstance(named.value, str):
-                raise ValueError(f"line {_line(text, at)}: a key must be a string")
-            key, at = named.value, _after_blank(text, named.end)
+                raise ValueError(f"line {line_of(text, at)}: a key must be a string")
+            key, at = named.value, end_of(_BLANK, text, named.end)
             if text[at : at + 1] != ":":
-                raise ValueError(f"line {_line(text, at)}: a colon is missing")
-            at = _after_blank(text, at + 1)
+                raise ValueError(f"line {line_of(text, at)}: a colon is missing")
+            at = end_of(_BLANK, text, at + 1)
         item = JsonItem(key, begin, _node(text, at, depth + 1))
-        at = _after_blank(text, item.node.end)
+        at = end_of(_BLANK, text, item.node.end)
         if text[at : at + 1] == ",":
-            item.comma, at = at, _after_blank(text, at + 1)
+            item.comma, at = at, end_of(_BLANK, text, at + 1)
         items.append(item)
     value = {item.key: item.node.value for item in items} if closing == "}" else [item.node.value for item in items]
     return JsonNode(start, at + 1, value, items)

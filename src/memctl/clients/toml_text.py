@@ -8,8 +8,7 @@ import json
 import re
 
 from memctl.annotations import Any, NamedTuple
-
-Keys = tuple[str, ...]
+from memctl.clients.json_text import Keys, end_of, line_of
 
 _BLANK = re.compile(r"(?:[ \t\r\n]+|#[^\n]*)*")
 _SPACE = re.compile(r"[ \t]*")
@@ -40,21 +39,17 @@ class TomlStatement(NamedTuple):
         return self.value < 0
 
 
-def _line(text: str, at: int) -> int:
-    return text.count("\n", 0, at) + 1
-
-
 def _path(text: str, at: int) -> tuple[Keys, int]:
     """A key with its dots, and where it ends."""
     keys: list[str] = []
     while True:
-        at = _end_of(_SPACE, text, at)
+        at = end_of(_SPACE, text, at)
         found = _KEY.match(text, at)
         if found is None:
-            raise ValueError(f"line {_line(text, at)}: a key is missing")
+            raise ValueError(f"line {line_of(text, at)}: a key is missing")
         word = found[0]
         keys.append(_unquoted(word) if word[0] == '"' else word.strip("'"))
-        at = _end_of(_SPACE, text, found.end())
+        at = end_of(_SPACE, text, found.end())
         if text[at : at + 1] != ".":
             return tuple(keys), at
         at += 1
@@ -66,18 +61,13 @@ def _unquoted(word: str) -> str:
     return str(json.loads(word, strict=False))
 
 
-def _end_of(pattern: re.Pattern[str], text: str, at: int) -> int:
-    found = pattern.match(text, at)
-    return at if found is None else found.end()
-
-
 def _end_of_value(text: str, at: int) -> int:
     """Where a value ends, without the white space after it."""
     depth, end = 0, at
     while at < len(text):
         found = _PIECE.match(text, at)
         if found is None:
-            raise ValueError(f"line {_line(text, at)}: a string is not closed")
+            raise ValueError(f"line {line_of(text, at)}: a string is not closed")
         piece = found[0]
         if depth == 0 and (piece[0] == "#" or piece[-1] == "\n"):
             break
@@ -86,7 +76,7 @@ def _end_of_value(text: str, at: int) -> int:
         if piece[0] != "#" and piece.strip():
             end = at - (len(piece) - len(piece.rstrip()))
     if depth:
-        raise ValueError(f"line {_line(text, at)}: a bracket is not closed")
+        raise ValueError(f"line {line_of(text, at)}: a bracket is not closed")
     return end
 
 
@@ -94,91 +84,109 @@ def statements(text: str) -> list[TomlStatement]:
     """The statements of a text, in order."""
     found: list[TomlStatement] = []
     table: Keys = ()
-    at = _end_of(_BLANK, text, 0)
+    at = end_of(_BLANK, text, 0)
     while at < len(text):
         start = at
         if text[at] == "[":
             brackets = 2 if text.startswith("[[", at) else 1
             table, at = _path(text, at + brackets)
             if not text.startswith("]" * brackets, at):
-                raise ValueError(f"line {_line(text, at)}: a bracket is not closed")
+                raise ValueError(f"line {line_of(text, at)}: a bracket is not closed")
             at += brackets
             found.append(TomlStatement(table, start, at))
         else:
             keys, at = _path(text, at)
             if text[at : at + 1] != "=":
-                raise ValueError(f"line {_line(text, at)}: an equals sign is missing")
-            value = _end_of(_SPACE, text, at + 1)
+                raise ValueError(f"line {line_of(text, at)}: an equals sign is missing")
+            value = end_of(_SPACE, text, at + 1)
             at = _end_of_value(text, value)
             if at == value:
-                raise ValueError(f"line {_line(text, at)}: a value is missing")
+                raise ValueError(f"line {line_of(text, at)}: a value is missing")
             found.append(TomlStatement(table + keys, start, at, value))
-        if text[_end_of(_SPACE, text, at) :][:1] not in ("", "\n", "\r", "#"):
-            raise ValueError(f"line {_line(text, at)}: more follows on the line")
-        at = _end_of(_BLANK, text, at)
+        if text[end_of(_SPACE, text, at) :][:1] not in ("", "\n", "\r", "#"):
+            raise ValueError(f"line {line_of(text, at)}: more follows on the line")
+        at = end_of(_BLANK, text, at)
     return found
 
 
-def has_table(text: str, path: Keys) -> bool:
-    """Whether a table, or a part of it, is there."""
-    return any(one.path[: len(path)] == path for one in statements(text))
+class TomlText:
+    """A TOML text, and edits of its tables, as `JsonText` has them of objects. All raise ValueError.
 
+    made  always empty: a table needs none of those that it stands in
+    """
 
-def string_of(text: str, path: Keys) -> str:
-    """The text of the value of a key, as it is written; "" when it is not there."""
-    return next((text[one.value : one.end] for one in statements(text) if not one.is_head and one.path == path), "")
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.made: list[Keys] = []
 
+    def value(self, keys: Keys) -> Any:
+        """The value at the end of the keys, or the table there with what is below it; None when there is none."""
+        table: dict[str, Any] | None = None
+        for one in statements(self.text):
+            if one.path[: len(keys)] != keys:
+                continue
+            value = {} if one.is_head else _value(self.text[one.value : one.end])
+            if one.path == keys and not one.is_head:
+                return value
+            inner = table = {} if table is None else table
+            for key in one.path[len(keys) : -1]:
+                inner = inner.setdefault(key, {})
+                if not isinstance(inner, dict):
+                    raise ValueError(f"line {line_of(self.text, one.start)}: {key} is no table")  # noqa: TRY004
+            if one.path != keys:
+                inner.setdefault(one.path[-1], value)
+        return table
 
-def put_table(text: str, path: Keys, values: dict[str, Any]) -> str:
-    """The text with a table that has these values; other keys of it stay."""
-    before = _read(text)
-    found = statements(text)
-    head = next((one for one in found if one.is_head and one.path == path), None)
-    for one in found:
-        in_the_way = one.path == path[: len(one.path)] or one.path[: len(path)] == path
-        if in_the_way and not one.is_head and head is None:
-            name = ".".join(one.path)
-            raise ValueError(f"line {_line(text, one.start)}: {name} is written without a table of its own")
-    newline = "\r\n" if "\r\n" in text else "\n"
-    written = {key: f"{_written_key(key)} = {_written(value)}" for key, value in values.items()}
-    if head is None:
-        gap = "" if not text.strip() else newline if text.endswith("\n") else newline * 2
-        lines = [f"[{'.'.join(map(_written_key, path))}]", *written.values()]
-        new = text + gap + newline.join(lines) + newline
-    else:
-        new = text
-        there = {one.path[-1]: one for one in found if not one.is_head and one.path[:-1] == path}
-        for one in sorted((there[key] for key in values if key in there), key=lambda one: -one.start):
-            new = new[: one.value] + _written(values[one.path[-1]]) + new[one.end :]
-        at = head.end + len(_rest_of_line(new, head.end))
-        added = "".join(newline + written[key] for key in values if key not in there)
-        new = new[:at] + added + new[at:]
-    if before is not None:
-        inner: Any = before
-        for key in path:
-            inner = inner.setdefault(key, {})
-            if not isinstance(inner, dict):
-                raise ValueError(f"{'.'.join(path)} is no table")  # noqa: TRY004 - what a file holds is no type of ours
-        inner.update(values)
-    return _checked(new, before)
+    def put(self, keys: Keys, values: dict[str, Any]) -> None:
+        """Let a table hold these values and nothing else."""
+        self.remove(keys)
+        self.merge(keys, values)
 
+    def merge(self, keys: Keys, values: dict[str, Any]) -> None:
+        """Let a table have these values, made when it is missing; other keys of it stay."""
+        text, before = self.text, _read(self.text)
+        found = statements(text)
+        head = next((one for one in found if one.is_head and one.path == keys), None)
+        for one in found:
+            in_the_way = one.path == keys[: len(one.path)] or one.path[: len(keys)] == keys
+            if in_the_way and not one.is_head and head is None:
+                name = ".".join(one.path)
+                raise ValueError(f"line {line_of(text, one.start)}: {name} is written without a table of its own")
+        newline = "\r\n" if "\r\n" in text else "\n"
+        written = {key: f"{_written_key(key)} = {_written(value)}" for key, value in values.items()}
+        if head is None:
+            gap = "" if not text.strip() else newline if text.endswith("\n") else newline * 2
+            lines = [f"[{'.'.join(map(_written_key, keys))}]", *written.values()]
+            text += gap + newline.join(lines) + newline
+        else:
+            there = {one.path[-1]: one for one in found if not one.is_head and one.path[:-1] == keys}
+            for one in sorted((there[key] for key in values if key in there), key=lambda one: -one.start):
+                text = text[: one.value] + _written(values[one.path[-1]]) + text[one.end :]
+            at = head.end + len(_rest_ofline_of(text, head.end))
+            text = text[:at] + "".join(newline + written[key] for key in values if key not in there) + text[at:]
+        if before is not None:
+            inner: Any = before
+            for key in keys:
+                inner = inner.setdefault(key, {})
+                if not isinstance(inner, dict):
+                    raise ValueError(f"{'.'.join(keys)} is no table")  # noqa: TRY004 - of what a file holds
+            inner.update(values)
+        self.text = _checked(text, before)
 
-def drop_table(text: str, path: Keys) -> str:
-    """The text without a table and what is below it."""
-    before = _read(text)
-    found = statements(text)
-    new = text
-    for one in reversed([one for one in found if one.path[: len(path)] == path]):
-        start = new.rfind("\n", 0, one.start) + 1
-        if one.is_head and new[:start].strip():  # the blank lines before it go with it
-            content = len(new[:start].rstrip())
-            start = new.index("\n", content) + 1
-        end = one.end + len(_rest_of_line(new, one.end))
-        end += 2 if new[end : end + 2] == "\r\n" else len(new[end : end + 1])
-        new = new[:start] + new[end:]
-    if before is not None:
-        _forget(before, path)
-    return _checked(new, before)
+    def remove(self, keys: Keys) -> None:
+        """Take out a table and what is below it, and the blank lines before it; nothing, if it is not there."""
+        text, before = self.text, _read(self.text)
+        for one in reversed([one for one in statements(text) if one.path[: len(keys)] == keys]):
+            start = text.rfind("\n", 0, one.start) + 1
+            if one.is_head and text[:start].strip():
+                content = len(text[:start].rstrip())
+                start = text.index("\n", content) + 1
+            end = one.end + len(_rest_ofline_of(text, one.end))
+            end += 2 if text[end : end + 2] == "\r\n" else len(text[end : end + 1])
+            text = text[:start] + text[end:]
+        if before is not None:
+            _forget(before, keys)
+        self.text = _checked(text, before)
 
 
 def _forget(data: dict[str, Any], path: Keys) -> None:
@@ -190,8 +198,21 @@ def _forget(data: dict[str, Any], path: Keys) -> None:
             del data[path[0]]
 
 
-def _rest_of_line(text: str, at: int) -> str:
+def _rest_ofline_of(text: str, at: int) -> str:
     return re.split(r"\r?\n", text[at:], maxsplit=1)[0]
+
+
+def _value(text: str) -> Any:
+    """A value as data; without tomllib only strings and lists of them, any other as it is written."""
+    data = _read(f"x = {text}")
+    if data is not None:
+        return data["x"]
+    from ast import literal_eval
+
+    try:
+        return literal_eval(text)
+    except (ValueError, SyntaxError, RecursionError, MemoryError):
+        return text
 
 
 def _written(value: Any) -> str:

@@ -3,16 +3,17 @@
 import os
 import re
 import sys
+from contextlib import contextmanager
 
 from memctl import errors
 from memctl.annotations import TYPE_CHECKING, Any
-from memctl.clients import toml_text
 from memctl.clients.files import FileEdit, give_back, is_shared
 from memctl.clients.json_text import JsonText, Keys
 from memctl.clients.known import TAKING, TELLING
+from memctl.clients.toml_text import TomlText
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from memctl.clients.known import Client, Hooks, Place, Scope
 
@@ -61,6 +62,21 @@ class Wiring:
         keys = tuple(key.replace("{project}", self.project) for key in place.keys)
         return self.file(place.path(self.project, self.environ)), keys
 
+    def held(self, place: "Place") -> Any:
+        """What the file of a place holds, as JsonText or TomlText. Raises ValueError for what cannot be read."""
+        return (TomlText if place.shape == "toml" else JsonText)(self.place(place)[0].text())
+
+    @contextmanager
+    def changing(self, place: "Place") -> "Iterator[Any]":
+        """What the file of a place holds, to be changed. Raises ClientFileRefused where that raises ValueError."""
+        edit, _ = self.place(place)
+        with edit.refusing():
+            held = self.held(place)
+            yield held
+        edit.made += held.made
+        if held.text != edit.text():
+            edit.become(held.text)
+
     # --- the server --------------------------------------------------------------------------------------------------
 
     def put_server(self, argv: "Sequence[str]", *, force: bool = False) -> None:
@@ -71,59 +87,35 @@ class Wiring:
             place.entry or self.client.entry, {"$command": argv[0], "$args": list(argv[1:]), "$argv": list(argv)}
         )
         way = (*keys, SERVER)
-
-        def put_json(text: str) -> str:
-            held = JsonText(text)
+        with self.changing(place) as held:
             there = held.value(way)
             if there is None or force:
                 held.put(way, entry)
+            elif _is_own(there):
+                held.merge(way, entry)
             else:
-                if not _is_own(there):
-                    words = " ".join(_words_of(there))[:80]
-                    raise errors.EntryTaken(path=edit.path, command=words or "another kind of server")
-                for inner, value in _leaves(entry):
-                    held.put(way + inner, value)
-            edit.made += held.made
-            return held.text
-
-        def put_toml(text: str) -> str:
-            if toml_text.has_table(text, way):
-                command = _toml_command(text, way)
-                if force:
-                    text = toml_text.drop_table(text, way)
-                elif SERVER not in command:
-                    raise errors.EntryTaken(path=edit.path, command=command or "another kind of server")
-            return toml_text.put_table(text, way, entry)
-
-        edit.change(put_toml if place.shape == "toml" else put_json)
+                words = " ".join(_words_of(there))[:80]
+                raise errors.EntryTaken(path=edit.path, command=words or "another kind of server")
         edit.parts.append(" ".join(way))
 
     def drop_server(self) -> None:
         """Take the server out; nothing where it is not."""
         place = self.client.servers[self.scope]
         edit, keys = self.place(place)
+        way = (*keys, SERVER)
 
-        def drop(text: str) -> str:
-            way = (*keys, SERVER)
-            if place.shape == "toml":
-                return toml_text.drop_table(text, way) if SERVER in _toml_command(text, way) else text
-            held = JsonText(text)
-            if _is_own(held.value(way)):
-                held.remove(way)
-            return self._pruned(edit, held, keys)
+        def drop() -> None:
+            with self.changing(place) as held:
+                if _is_own(held.value(way)):
+                    held.remove(way)
+                self._prune(edit, held, keys)
 
-        self.take_out(edit, drop, " ".join((*keys, SERVER)))
+        self.take_out(edit, drop, " ".join(way))
 
     def server(self) -> Any:
-        """The entry as it stands, for a look; of a TOML file its command and its arguments as they are written."""
+        """The entry as it stands, for a look. Raises ValueError for what cannot be read."""
         place = self.client.servers[self.scope]
-        edit, keys = self.place(place)
-        way = (*keys, SERVER)
-        if place.shape != "toml":
-            return JsonText(edit.text()).value(way)
-        if not toml_text.has_table(edit.text(), way):
-            return None
-        return {key: toml_text.string_of(edit.text(), (*way, key)) for key in ("command", "args", "required")}
+        return self.held(place).value((*self.place(place)[1], SERVER))
 
     # --- hooks -------------------------------------------------------------------------------------------------------
 
@@ -131,8 +123,8 @@ class Wiring:
         """The lists of all events as they stand, for a look. Raises ValueError for what cannot be read."""
         if self.client.hooks is None:
             return None
-        edit, keys = self.place(self.client.hooks.places[self.scope])
-        return JsonText(edit.text()).value(keys)
+        place = self.client.hooks.places[self.scope]
+        return self.held(place).value(self.place(place)[1])
 
     def is_ours(self, line: str) -> bool:
         """Whether a command line is one of our hooks."""
@@ -175,10 +167,9 @@ class Wiring:
 
         also  what else stands in the element
         """
-        edit, keys = self.place(hooks.places[self.scope])
-
-        def put(text: str) -> str:
-            held = JsonText(text)
+        place = hooks.places[self.scope]
+        _, keys = self.place(place)
+        with self.changing(place) as held:
             for key, value in hooks.base.items():
                 if held.value((key,)) is None:
                     held.put((key,), value)
@@ -186,10 +177,6 @@ class Wiring:
             for event, (line, seconds) in lines.items():
                 words = {"$hook": line, "$timeout": seconds * hooks.unit}
                 _put_element(held, (*keys, event), {**(also or {}), **_filled(hooks.element, words)}, ours)
-            edit.made += held.made
-            return held.text
-
-        edit.change(put)
 
     def drop_hooks(self) -> None:
         """Take our hooks out, of every event; those of others stay."""
@@ -206,25 +193,25 @@ class Wiring:
         place = hooks.places[self.scope]
         edit, keys = self.place(place)
 
-        def drop(text: str) -> str:
-            held = JsonText(text)
-            events = held.value(keys)
-            for event in events if isinstance(events, dict) else ():
-                way = (*keys, event)
-                before = held.value(way)
-                if isinstance(before, list) and _drop_from_list(held, way, ours) and not held.value(way):
-                    held.remove(way)
-            for key in hooks.base:
-                if [key] in (self._notes[edit.path] or {}).get("made", ()):
-                    held.remove((key,))
-            if also is not None:
-                also(held)
-            return self._pruned(edit, held, keys)
+        def drop() -> None:
+            with self.changing(place) as held:
+                events = held.value(keys)
+                for event in events if isinstance(events, dict) else ():
+                    way = (*keys, event)
+                    before = held.value(way)
+                    if isinstance(before, list) and _drop_from_list(held, way, ours) and not held.value(way):
+                        held.remove(way)
+                for key in hooks.base:
+                    if [key] in (self._notes[edit.path] or {}).get("made", ()):
+                        held.remove((key,))
+                if also is not None:
+                    also(held)
+                self._prune(edit, held, keys)
 
         self.take_out(edit, drop)
         given_back = (self._notes.get(edit.path) or {}).get("whole")
         if place.shape == "own" and edit.after is not None and not given_back:
-            left = JsonText(edit.text()).value(())
+            left = self.held(place).value(())
             if isinstance(left, dict) and not left.get(keys[0]) and left.keys() <= {keys[0], *hooks.base}:
                 edit.after = None
 
@@ -249,7 +236,7 @@ class Wiring:
         """Take whole files out again, but one that a person changed."""
         for path, text in texts:
             one = self.file(path)
-            self.take_out(one, str)
+            self.take_out(one)
             if one.before is not None and not one.changed and one.text() == text:
                 one.after = None
 
@@ -267,12 +254,13 @@ class Wiring:
         """Take the block out again."""
         path = self.client.path_of("rules", self.scope, self.project, self.environ)
         if path:
-            self.take_out(self.file(path), drop_block, _BEGIN)
+            edit = self.file(path)
+            self.take_out(edit, lambda: edit.change(drop_block), _BEGIN)
 
     # --- taking out --------------------------------------------------------------------------------------------------
 
-    def take_out(self, edit: FileEdit, drop: "Callable[[str], str]", part: str = "") -> None:
-        """Give a file back as it was, or, if somebody changed it since, let `drop` take out what is ours.
+    def take_out(self, edit: FileEdit, drop: "Callable[[], None] | None" = None, part: str = "") -> None:
+        """Give a file back as it was, or, if somebody changed it since, let `drop` take out of it what is ours.
 
         A part that another client uses, too, stays.
         """
@@ -285,21 +273,21 @@ class Wiring:
         note = self._notes[edit.path] or {}
         if note.get("whole"):
             return
-        edit.change(drop)
+        if drop is not None:
+            drop()
         if edit.changed and edit.text().strip() in ({"", "{}", _HEAD} if note.get("created") else {_HEAD}):
             edit.after = None  # we made it
 
-    def _pruned(self, edit: FileEdit, held: JsonText, keys: Keys) -> str:
-        """The text without the objects on a way that are empty now, and are ours; if nothing is known, the last."""
+    def _prune(self, edit: FileEdit, held: Any, keys: Keys) -> None:
+        """Take out the objects on a way that are empty now, and are ours; if nothing is known, the last."""
         made = (self._notes[edit.path] or {}).get("made")
         if made is None and held.text == edit.text():
-            return held.text  # it was empty before
+            return  # it was empty before
         for length in range(len(keys), 0, -1):
             if held.value(keys[:length]) == {} and (
                 list(keys[:length]) in made if made is not None else length == len(keys)
             ):
                 held.remove(keys[:length])
-        return held.text
 
 
 def command_line(argv: "Sequence[str]", platform: str = sys.platform) -> str:
@@ -370,19 +358,6 @@ def _words_of(entry: Any) -> list[str]:
 def _is_own(entry: Any) -> bool:
     """Whether an entry runs memctl: one that runs something else, or reaches it over the network, is a person's."""
     return any(os.path.basename(word).startswith(SERVER) for word in _words_of(entry))
-
-
-def _toml_command(text: str, way: Keys) -> str:
-    """The command of an entry and its arguments, as they are written."""
-    return toml_text.string_of(text, (*way, "command")) + toml_text.string_of(text, (*way, "args"))
-
-
-def _leaves(entry: dict[str, Any], way: Keys = ()) -> "list[tuple[Keys, Any]]":
-    """The values of an entry with the ways to them; lists are values."""
-    found: list[tuple[Keys, Any]] = []
-    for key, value in entry.items():
-        found += _leaves(value, (*way, key)) if isinstance(value, dict) else [((*way, key), value)]
-    return found
 
 
 def _filled(template: Any, words: "Mapping[str, Any]") -> Any:

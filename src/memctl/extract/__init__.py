@@ -248,7 +248,7 @@ _BY_SUFFIX: dict[str, Kind] = {
     ".org": ("org", ""),
     **dict.fromkeys((".tex", ".latex"), ("latex", "")),
     **dict.fromkeys((".man", ".mdoc"), _MAN),
-    **dict.fromkeys((".txt", ".text", ".log", ".srt", ".vtt", ".pdf"), _TEXT),
+    **dict.fromkeys((".txt", ".text", ".info", ".log", ".srt", ".vtt", ".pdf"), _TEXT),
     **dict.fromkeys((".diff", ".patch"), _TEXT),
     **dict.fromkeys((".csv", ".tsv", ".xlsx", ".ods"), ("table", "")),
     **dict.fromkeys((".json", ".jsonc", ".json5", ".jsonl", ".ndjson"), ("data", "json")),

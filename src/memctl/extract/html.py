@@ -21,6 +21,13 @@ _ALT = re.compile(r"""\balt\s{0,9}=\s{0,9}(?:"([^"]*)"|'([^']*)'|([^\s"'>]+))"""
 _LONGEST_TAG = 8192
 #: Elements whose content is no text, or (title) not here.
 _RAW = ("script", "style", "template", "title", "noembed", "noframes")
+#: A box beside the text (a note, a warning): what heads it heads neither what follows nor the section around it.
+_BOXES = ("div", "aside", "blockquote", "section", "table")
+_BOX_CLASS = re.compile(
+    r"""\bclass\s{0,9}=\s{0,9}["']?[^"'>]{0,200}?(?<![^\s"'=])(?:note|tip|warning|caution|important|danger|hint|attention|"""
+    r"""admonition|admonitionblock|callout|alert|sidebar|notice|notecard)(?![^\s"'>])""",
+    re.IGNORECASE,
+)
 #: What stands between a page's own title and the name of its site.
 _SEPARATORS = (" \u2014 ", " \u2013 ", " - ", " | ", " \u00b7 ", " :: ", " \u00bb ", " \u00ab ", ": ")
 
@@ -54,7 +61,7 @@ def convert(source: str) -> tuple[str, str, list[Hidden]]:
 class _Scanner:
     """Goes from tag to tag and tells the writer what it meets."""
 
-    __slots__ = ("_hiding", "_no_more", "_source", "_unquoted", "_writer", "seen", "title", "unseen")
+    __slots__ = ("_box", "_hiding", "_no_more", "_source", "_unquoted", "_writer", "seen", "title", "unseen")
 
     def __init__(self, source: str) -> None:
         self._source = source
@@ -64,6 +71,7 @@ class _Scanner:
         self._writer = self.seen = MarkdownWriter()
         self.unseen = MarkdownWriter()
         self._hiding = HiddenElements()
+        self._box: list[str] = []  # the box at hand, and the elements of its name within it
 
     def run(self) -> None:
         source, at = self._source, 0
@@ -92,6 +100,8 @@ class _Scanner:
         if closing:
             self._writer.close(name)
             self._hiding.close(name)
+            if name in self._box:
+                self._box.pop()
             self._writer = self.unseen if self._hiding.hidden else self.seen
             return end
         if name in _RAW:
@@ -101,7 +111,13 @@ class _Scanner:
             self._writer.text(unescape(alt[1] or alt[2] or alt[3] or "") if alt else "")
         self._hiding.open(name, source, named.end(), end)
         self._writer = self.unseen if self._hiding.hidden else self.seen
-        self._writer.open(name)
+        if name == "h1":
+            self._box.clear()  # it heads the page: the box has no end of its own
+        if self._box:
+            self._box += [name] * (name == self._box[0])
+        elif name in _BOXES and (name in ("aside", "blockquote") or _BOX_CLASS.search(source, named.end(), end)):
+            self._box.append(name)
+        self._writer.open("p" if self._box and name in _HEADINGS else name)
         return end
 
     def _declaration(self, start: int) -> int:

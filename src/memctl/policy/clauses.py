@@ -2,24 +2,22 @@
 
 A rule's `clause` is data: alternatives separated by `;`, each the concepts (see `lexicon`) that must stand close
 together in one clause and in one language. The first is the verb or the word that carries the order. `a|b` is either,
-`!a` stands beside a negation, `+a` within three words of the one before it, `<a` before the first, `-a` nowhere; `url`
-is an address, `mail` one of mail. A verb counts where it orders ("send", "please send", "must be sent"), not where it
+`!a` stands beside a negation, `+a` within three words of the one before it, `<a` before the first, `-a` nowhere; `^a`
+may stand in the clause before, where a word such as "them" means it in this one; `url` is an address, `mail` one of
+mail. A verb counts where it orders ("send", "please send", "must be sent"), not where it
 tells ("we send"), and not where it is negated unless that is asked.
 """
 
 from __future__ import annotations
 
-import re
 import sys
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Iterator
-from functools import cache, reduce
-from itertools import pairwise
+from functools import reduce
 from operator import or_
-from unicodedata import combining, normalize
 
 from memctl.annotations import NamedTuple
-from memctl.policy import lexicon, lexicon_others
+from memctl.policy.meanings import CONCEPTS, TONGUES, WORD_SIZE, without_accents, word_meanings
 from memctl.policy.rule import lazy_regex
 from memctl.policy.surroundings import ABLE, BEFORE, order_mark
 
@@ -27,9 +25,6 @@ _SPAN = 14  # words between the first concept and any other one
 _NEAR = 8  # the same for what an English verb is about, which follows it
 _CLOSE = 3
 _LONG_BEFORE, _LONG = 250, 400  # characters of a clause before and after its anchor that are looked at
-_WORD_SIZE = 40  # characters of a word that is remembered
-_PARTICLE = 4  # letters of a word that leans on another one
-_KNOWN = 30_000  # words whose concepts are remembered; forgotten all at once when full
 #: Concepts that have tenses and moods: in English a verb must stand where orders stand.
 _VERBS = (
     "forget weaken obey reveal send run ask grant off tell say remember save go put cease merge pretend behave "
@@ -37,33 +32,8 @@ _VERBS = (
 )
 #: Of them those that what they are about follows, in English.
 _GOVERNING = "forget weaken reveal ask off tell what remember"
-#: All that an addressed reader may be told to do.
-_ACT = "send run grant off say reveal save forget remember go"
 
 _WORD = lazy_regex(r"\w+(?:['\u2019.@-]\w+|:/\S+)*")
-#: The letters and digits that words are made of; and the same in text of ASCII, with all else as blanks.
-_RUN = lazy_regex(r"[^\W_]+")
-_BREAKS = str.maketrans({c: " " for c in map(chr, range(128)) if not c.isalnum()})
-_JOINT = lazy_regex("['-]")
-_URL = lazy_regex(
-    r"(?:https?|hxxps?|s3|s?ftp|rsync):/|.+@[^\W\d][\w-]*\.|\d{1,3}(?:\.\d{1,3}){3}\Z|[a-z0-9.-]+\.(?:com|net|org|io|dev|biz|info|xyz|ru|cn|example)\b"
-)
-#: A sign that there may be one; an ending with an accent may be one of these without it.
-_DOMAIN = lazy_regex(
-    r"\.(?:(?:com|net|org|io|dev|biz|info|xyz|ru|cn|example)\b|\d{1,3}\.\d{1,3}\.\d|\w{0,6}[^\W\x00-\x7f])"
-)
-#: Words of phrases that stand in any text: no reason to look at it.
-_COMMON_WORDS = (
-    "a about access account add all always and any apply are as at attention be before begin below by came can checks "
-    "configuration contents context developer do does down every false file following for from given good has have "
-    "hey hidden if important in include initial into is it its language later let list long longer mail me message "
-    "messages need needs never no not now of off on only order original out output package permission put question "
-    "root rule rules safe say security session sessions set so start state stored switch system tell than that the "
-    "their them then there this to turn under until up update use valid wait was were when window with without write "
-    "written you your an they name first one should must new between reference other each our am"
-)
-COMMON = frozenset(_COMMON_WORDS.split())
-_PLAIN = str.maketrans({"\u0131": "i", "\u0142": "l", "\xf8": "o", "\u0111": "d", "\xdf": "s", "\u2019": "'"})
 
 #: Where a clause ends. It begins with one set of characters: these are looked for at full speed.
 _END = lazy_regex(
@@ -81,9 +51,6 @@ _DENIED_BEFORE, _DENIED_AFTER = 32, 0
 _PARTING = lazy_regex(r"[)\u2014\u2013]| - ")
 
 
-# --- words --------------------------------------------------------------------------------------------------------
-
-
 class ClauseWord(NamedTuple):
     """A word or phrase that means something.
 
@@ -98,158 +65,6 @@ class ClauseWord(NamedTuple):
     end: int
 
 
-#: What follows the first word of a phrase, and the concepts and languages of the phrase, as bits.
-_Phrase = tuple[tuple[str, ...], int, int]
-
-
-class WordMeaning(NamedTuple):
-    """What a word says by itself: concepts and languages as bits; and the phrases it begins, by their second word.
-
-    `partly` are its concepts and those of the words with joints that it is a part of.
-    """
-
-    concepts: int
-    tongues: int
-    phrases: dict[str, list[_Phrase]] | None
-    partly: int
-
-
-#: The bit of each language.
-_TONGUES = {name: 1 << n for n, name in enumerate((*lexicon.SPACED, *lexicon_others.DENSE))}
-_EVERY_TONGUE = (1 << len(_TONGUES)) - 1
-_NAMES = {name for table in (*lexicon.SPACED.values(), *lexicon_others.DENSE.values()) for name in table}
-#: The bit of each concept; `url` is an address, `mail` one of mail, `act` what an addressed reader may be told to do.
-_CONCEPTS = {name: 1 << n for n, name in enumerate([*sorted(_NAMES), "url", "mail"])}
-_CONCEPTS["act"] = sum(_CONCEPTS[name] for name in _ACT.split())
-
-
-def without_accents(word: str) -> str:
-    """A word in lower case without accents."""
-    if word.isascii():
-        return word
-    return "".join([c for c in normalize("NFKD", word.translate(_PLAIN)) if not combining(c)])
-
-
-class _KnownMeanings(dict[str, "WordMeaning | None"]):
-    """What words say, remembered: one look-up at the speed of a dictionary."""
-
-    def __init__(self, read: Callable[[str], WordMeaning | None]) -> None:
-        super().__init__()
-        self._read = read
-
-    def __missing__(self, said: str) -> WordMeaning | None:
-        found = self._read(said)
-        if len(self) > _KNOWN:
-            self.clear()
-        if len(said) <= _WORD_SIZE:
-            self[said] = found
-        return found
-
-
-class WordMeanings:
-    """The words of all languages, ready to be looked up."""
-
-    __slots__ = (
-        "_exact", "_head", "_pairs", "_parts", "_phrases", "_sizes", "_stems",
-        "dense", "dense_word", "meaning", "tails",
-    )  # fmt: skip
-
-    def __init__(self) -> None:
-        self.meaning = _KnownMeanings(self._read).__getitem__
-        self._exact: dict[str, tuple[int, int]] = {}
-        self._stems: dict[str, tuple[int, int]] = {}
-        self._phrases: dict[str, dict[str, list[_Phrase]]] = {}
-        tails: set[str] = set()  # words with which phrases go on
-        self.dense: dict[str, tuple[int, int]] = {}  # words of languages without blanks
-        spaced = [(table, _TONGUES[tongue]) for tongue, table in lexicon.SPACED.items()]
-        for table, tongues in [(lexicon.ANYWHERE, _EVERY_TONGUE), *spaced]:
-            for name, words in table.items():
-                concepts = _CONCEPTS[name]
-                for entry in without_accents(words).split():
-                    if "_" in entry:
-                        first, *rest = entry.split("_")
-                        tails.update(rest)
-                        phrases = self._phrases.setdefault(first, {}).setdefault(rest[0], [])
-                        phrases.append((tuple(rest), concepts, tongues))
-                        continue
-                    known, word = (self._stems, entry[:-1]) if entry[-1] == "*" else (self._exact, entry)
-                    old = known.get(word)
-                    known[word] = (old[0] | concepts, old[1] | tongues) if old else (concepts, tongues)
-        self.tails = tails - COMMON
-        self._note_parts()
-        for tongue, table in lexicon_others.DENSE.items():
-            for name, words in table.items():
-                for entry in words.lower().split():
-                    said = entry.replace("_", " ")
-                    old = self.dense.get(said, (0, 0))
-                    self.dense[said] = old[0] | _CONCEPTS[name], old[1] | _TONGUES[tongue]
-        self._sizes: dict[str, list[int]] = {}  # how long the stems are that begin with these letters
-        self._head = min(map(len, self._stems))
-        for head, size in sorted({(stem[: self._head], len(stem)) for stem in self._stems}):
-            self._sizes.setdefault(head, []).append(size)
-        self.dense_word = lazy_regex("|".join(map(re.escape, sorted(self.dense, key=lambda said: -len(said)))))
-
-    def _note_parts(self) -> None:
-        """Note by what is told that a text may have words with joints, and phrases.
-
-        That is a part of such a word, which stands in the text as it is, and where a phrase's first two words meet.
-        """
-        self._parts: dict[str, int] = {}
-        for word, (concepts, _) in (*self._exact.items(), *self._stems.items()):
-            if not word.isalnum():
-                runs = _RUN.findall(word)
-                part = max(runs[:-1] or runs, key=len, default="")  # the last one may go on
-                self._parts[part] = self._parts.get(part, 0) | concepts
-        self._pairs: dict[tuple[str, str], int] = {}
-        for first, begun in self._phrases.items():
-            for second, phrases in begun.items():
-                pair = _RUN.findall(first)[-1], _RUN.findall(second)[0]
-                self._pairs[pair] = reduce(or_, [concepts for _, concepts, _ in phrases], self._pairs.get(pair, 0))
-
-    def concepts(self, low: str) -> int:
-        """The concepts, as bits, that clauses of a text in lower case may have: no clause of it has another one."""
-        is_plain = low.isascii()
-        runs = low.translate(_BREAKS).split() if is_plain else _RUN.findall(low)
-        bits = reduce(or_, [said.partly for said in map(self.meaning, set(runs)) if said is not None], 0)
-        if ":/" in low or "@" in low or _DOMAIN.search(low):
-            bits |= _CONCEPTS["url"] | _CONCEPTS["mail"]
-        if not is_plain:
-            runs = [*map(without_accents, runs)]
-        for pair in self._pairs.keys() & pairwise(runs):
-            bits |= self._pairs[pair]
-        return bits
-
-    def _read(self, said: str) -> WordMeaning | None:
-        """What one word says; of `l'utilisateur` and `envoie-les` what their parts say."""
-        word = without_accents(said)
-        concepts, tongues = self._exact.get(word, (0, 0))
-        for size in self._sizes.get(word[: self._head], ()):
-            more = self._stems.get(word[:size]) if size <= len(word) else None
-            if more:
-                concepts, tongues = concepts | more[0], tongues | more[1]
-        simple = word.isalnum()
-        if not concepts and not simple:
-            parts = _JOINT.split(word)
-            if len(parts) == 2 and min(map(len, parts)) <= _PARTICLE:  # a longer compound is a name
-                for part in parts:
-                    more = self._exact.get(part, (0, 0)) if len(part) > 1 else (0, 0)
-                    concepts, tongues = concepts | more[0], tongues | more[1]
-        if not simple and _URL.match(word):
-            concepts, tongues = concepts | _CONCEPTS["url"] | (_CONCEPTS["mail"] if "@" in word else 0), -1
-        phrases = self._phrases.get(word)
-        partly = concepts | self._parts.get(word, 0)
-        return WordMeaning(concepts, tongues, phrases, partly) if partly or phrases else None
-
-
-@cache
-def word_meanings() -> WordMeanings:
-    """The words of all languages, made ready once."""
-    return WordMeanings()
-
-
-# --- clauses ------------------------------------------------------------------------------------------------------
-
-
 class _Need(NamedTuple):
     """One concept of an alternative (or any of several), and how it must stand."""
 
@@ -257,15 +72,17 @@ class _Need(NamedTuple):
     negated: bool
     close: bool
     before: bool
+    meant: bool
 
 
 class Clause:
     """A clause of a text in lower case: its words that mean something, and all their concepts."""
 
-    __slots__ = ("concepts", "end", "low", "start", "words")
+    __slots__ = ("_before", "concepts", "end", "low", "start", "words")
 
     def __init__(self, low: str, start: int, end: int, *, dense: bool = False) -> None:
         self.low, self.start, self.end = low, start, end
+        self._before: int | None = None
         self.words = self._read(dense=dense)
         self.concepts = reduce(or_, [word.concepts for word in self.words], 0)
 
@@ -297,6 +114,16 @@ class Clause:
             for word in found
         ]
 
+    def before(self) -> int:
+        """The concepts of the clause before this one, of the same paragraph."""
+        if self._before is None:
+            stretch = self.low[max(0, self.start - _LONG_BEFORE) : self.start].rpartition("\n\n")[2]
+            first, stop = self.start - len(stretch), self.start
+            for match in _END.finditer(self.low, first, self.start - 1):
+                first = match.end()
+            self._before = Clause(self.low, first, stop).concepts if stretch.strip() else 0
+        return self._before
+
     def _is_called(self, word: ClauseWord) -> bool:
         """Whether a name stands as one calls by it: first in the clause or behind a comma, and before a mark."""
         before = self.low[self.start : word.start].strip(_AROUND_NAME)
@@ -320,9 +147,16 @@ class ClauseReader:
         self._ends: list[int] = []
 
     def around(
-        self, places: Iterable[int], beside: list[list[str]], is_worth_reading: Callable[[str, int], bool]
+        self,
+        places: Iterable[int],
+        beside: list[list[str]],
+        is_worth_reading: Callable[[str, int], bool],
+        *,
+        is_meant: bool = False,
     ) -> Iterator[Clause]:
         """The clauses in which these places lie, in order, each once: those with a word of each of the lists.
+
+        is_meant: such a word may stand in the clause before.
 
         Nearly all places fail, so that the cheap questions come first: whether the clause's words are there, then
         whether its place is worth reading. Where clauses end is looked for once.
@@ -336,7 +170,8 @@ class ClauseReader:
             number = bisect_right(ends, place)
             stop = min(ends[number], place + _LONG, len(low))
             first = max(done, ends[number - 1], place - _LONG_BEFORE)
-            if not _has_all(low, first, stop, beside):
+            back = max(0, ends[max(0, number - 2)], first - _LONG_BEFORE) if is_meant else first
+            if not _has_all(low, back, stop, beside):
                 done = stop
             elif is_worth_reading(low, place):
                 done = stop
@@ -369,39 +204,40 @@ def _has_all(low: str, start: int, stop: int, groups: list[list[str]]) -> bool:
 
 
 #: What all clauses are told by.
-_ENGLISH = _TONGUES["en"]
-_NEGATION = _CONCEPTS["not"]
-_LEADING = sum(_CONCEPTS[name] for name in ("when", "if_you", "model", "note"))
-_ADDRESSING = _CONCEPTS["note"] | _CONCEPTS["if_you"]
-_SUBORDINATE = _CONCEPTS["when"]
-_CALLED = _CONCEPTS["called"]
-_ADDRESSEE = _CONCEPTS["model"] | _CONCEPTS["note"] | _CONCEPTS["if_you"] | _CONCEPTS["called"]
-_FREE = _CONCEPTS["free"]
-_VERB = sum(_CONCEPTS[name] for name in _VERBS.split())
-_GOVERN = sum(_CONCEPTS[name] for name in _GOVERNING.split())
+_ENGLISH = TONGUES["en"]
+_NEGATION = CONCEPTS["not"]
+_MEANT = CONCEPTS["meant"]
+_LEADING = sum(CONCEPTS[name] for name in ("when", "if_you", "model", "note"))
+_ADDRESSING = CONCEPTS["note"] | CONCEPTS["if_you"]
+_SUBORDINATE = CONCEPTS["when"]
+_CALLED = CONCEPTS["called"]
+_ADDRESSEE = CONCEPTS["model"] | CONCEPTS["note"] | CONCEPTS["if_you"] | CONCEPTS["called"]
+_FREE = CONCEPTS["free"]
+_VERB = sum(CONCEPTS[name] for name in _VERBS.split())
+_GOVERN = sum(CONCEPTS[name] for name in _GOVERNING.split())
 
 
 class OrderMatcher:
     """A rule's clause at work."""
 
-    __slots__ = ("_alternatives", "_dense", "_needed", "_negated", "_orders", "_plain", "common")
+    __slots__ = ("_alternatives", "_dense", "_is_meant", "_needed", "_negated", "_orders", "_plain", "common")
 
     def __init__(self, clause: str, common: list[str], *, dense: bool) -> None:
         #: Words that may stand for those of any group but the first.
         self.common = common
         #: The needs of each alternative, and the concepts that its clause must not have.
         self._alternatives: list[tuple[list[_Need], int]] = []
-        self._dense = dense
+        self._dense, self._is_meant = dense, "^" in clause
         #: Of the first concepts: those that are negated; those that are verbs; the others.
         self._negated = self._orders = self._plain = 0
         for part in clause.split(";"):
             needs, never = [], 0
             for need in part.split():
-                concepts = reduce(or_, [_CONCEPTS[name] for name in need.lstrip("!+-<").split("|")])
+                concepts = reduce(or_, [CONCEPTS[name] for name in need.lstrip("!+-<^").split("|")])
                 if need[0] == "-":
                     never |= concepts
                 else:
-                    needs.append(_Need(concepts, need[0] == "!", need[0] == "+", need[0] == "<"))
+                    needs.append(_Need(concepts, need[0] == "!", need[0] == "+", need[0] == "<", need[0] == "^"))
             first = needs[0]
             self._alternatives.append((needs, never))
             if first.negated:
@@ -420,19 +256,13 @@ class OrderMatcher:
         if self._dense:
             clauses: Iterable[Clause] = reader.dense()
         else:
-            clauses = reader.around(places, beside, self._is_worth_reading)
+            clauses = reader.around(places, beside, self._is_worth_reading, is_meant=self._is_meant)
         for clause in clauses:
-            there = clause.concepts
-            for (needs, never), needed in zip(self._alternatives, self._needed, strict=True):
-                if never & there:
-                    continue
-                for one in needed:  # nearly all alternatives end here
-                    if not one & there:
-                        break
-                else:
-                    if span := self._match(needs, clause):
-                        spans.append(span)
-                        break
+            for needs, never in self._alternatives:
+                span = self._match(needs, never, clause)
+                if span:
+                    spans.append(span)
+                    break
         return spans
 
     def could_match(self, concepts: int) -> bool:
@@ -452,7 +282,7 @@ class OrderMatcher:
         if match is None or meaning is None:
             return True
         if meaning.phrases and not meaning.concepts and match.group() not in meanings.tails:
-            after = tuple(map(without_accents, _WORD.findall(low, match.end(), match.end() + _WORD_SIZE)))
+            after = tuple(map(without_accents, _WORD.findall(low, match.end(), match.end() + WORD_SIZE)))
             begun = meaning.phrases.get(after[0], ()) if after else ()
             if not any(after[: len(rest)] == rest for rest, _, _ in begun):
                 return False  # it only begins phrases, and none is there
@@ -463,12 +293,15 @@ class OrderMatcher:
             return True
         return concepts & self._orders != 0 and order_mark(low, place) != ""
 
-    def _match(self, needs: list[_Need], clause: Clause) -> tuple[int, int] | None:
-        """Where in a clause, which has all their concepts, the words stand that an alternative needs.
+    def _match(self, needs: list[_Need], never: int, clause: Clause) -> tuple[int, int] | None:
+        """Where in a clause the words stand that an alternative needs.
 
         An English verb must stand where orders stand, unless the clause turns to a model and says when; other languages
         have forms of their own for orders.
         """
+        needs = [] if never & clause.concepts else _met(needs, clause)
+        if not needs:
+            return None
         first, words = needs[0], clause.words
         denying = [word for word in words if word.concepts & _NEGATION]
         if clause.concepts & _FREE:  # "without restrictions" denies nothing
@@ -548,6 +381,18 @@ class OrderMatcher:
         if best is not None and need.negated and not self._fits(best, need, denying, low):
             return None
         return best
+
+
+def _met(needs: list[_Need], clause: Clause) -> list[_Need]:
+    """The needs, none if a clause does not meet them; what the clause before says is met by the word that means it."""
+    met = needs
+    for number, need in enumerate(needs):
+        if need.concepts & clause.concepts:
+            continue
+        if not (need.meant and clause.concepts & _MEANT and need.concepts & clause.before()):
+            return []
+        met = [*met[:number], need._replace(concepts=_MEANT, close=True), *met[number + 1 :]]
+    return met
 
 
 def _is_told(low: str, verb: ClauseWord, who: ClauseWord) -> bool:

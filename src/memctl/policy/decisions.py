@@ -220,17 +220,20 @@ class MemoryPolicy:
         soft += [] if source.strip() else ["Missing provenance source_id"]
         return self._verdict(self._find(p.title, p.content, p.tags, [], source), soft)
 
-    def evaluate_item(self, item: MemoryItem, clean: Container[str] = ()) -> PolicyVerdict:
+    def evaluate_item(
+        self, item: MemoryItem, clean: Container[str] = (), beside: Iterable[Finding] = ()
+    ) -> PolicyVerdict:
         """The verdict on a whole item (a write, an import line, a merge): as for proposals, with provenance by tier.
 
-        clean  texts, as `_find` joins them, in which nothing was found
+        clean   texts, as `_find` joins them, in which nothing was found
+        beside  what was found in its references
         """
         if len(item.content) > self.max_content_length and item.type != "pointer":
             return PolicyVerdict("reject", ["Content too long for non-pointer type"])
         if item.tier in self.require_provenance_for and not item.provenance.source_id.strip():
             return PolicyVerdict("reject", [f"Provenance source_id required for tier={item.tier}"])
         found = self._find(item.title, item.content, item.tags, item.entities, item.provenance.source_id, clean)
-        return self._verdict(found, [])
+        return self._verdict([*found, *beside], [])
 
     def _verdict(self, findings: list[Finding], soft: list[str]) -> PolicyVerdict:
         if not (findings or soft):  # nearly always

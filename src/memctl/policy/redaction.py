@@ -13,9 +13,8 @@ Below full, secrets that older rules let in are blotted out as well.
 
 from __future__ import annotations
 
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterable
-from operator import eq
 
 from memctl.annotations import TYPE_CHECKING, Any
 from memctl.names import DEFAULT_SCOPE, GLOBAL_SCOPE
@@ -85,19 +84,12 @@ def blot(text: str, hits: list[Hit]) -> str:
                 spans.append((at, at + len(secret), rule))
                 at = text.find(secret, at + len(secret))
     else:
-        # Of those that begin a word here the longest, by bisection: they may all begin alike.
         known, heads = sorted(secrets), {secret[:_HEAD] for secret in secrets}
-        longest = max(map(len, known))
+        sizes = _sizes_of_beginnings(known)
         for match in _WORD_STARTS.finditer(text):
             at = match.start()
-            near = text[at : at + longest] if text[at : at + _HEAD] in heads else ""
-            while len(near) >= _HEAD:
-                secret = known[bisect_right(known, near) - 1]
-                if near.startswith(secret):
-                    spans.append((at, at + len(secret), secrets[secret]))
-                    break
-                # What is shorter is a beginning of both, or of none.
-                near = near[: [*map(eq, near, secret)].index(False)] if secret < near else ""
+            if text[at : at + _HEAD] in heads and (secret := _longest_at(text, at, known, sizes)):
+                spans.append((at, at + len(secret), secrets[secret]))
     out: list[str] = []
     done = 0
     for start, end, rule in sorted(spans, key=lambda s: (s[0], -s[1])):
@@ -106,6 +98,34 @@ def blot(text: str, hits: list[Hit]) -> str:
             out += [text[done:start], f"[REDACTED:{rule}]", "\n" * text.count("\n", start, end)]
         done = max(done, end)
     return "".join([*out, text[done:]])
+
+
+def _sizes_of_beginnings(known: list[str]) -> dict[str, list[int]]:
+    """How long those of these secrets, in order, are with which each of them begins; its own length comes last."""
+    sizes: dict[str, list[int]] = {}
+    above: list[str] = []
+    for secret in known:
+        while above and not secret.startswith(above[-1]):
+            above.pop()
+        above.append(secret)
+        sizes[secret] = [*map(len, above)]
+    return sizes
+
+
+def _longest_at(text: str, at: int, known: list[str], sizes: dict[str, list[int]]) -> str:
+    """The longest secret that stands at a place, "" where none does; of the text no more is read than is like one."""
+    size = _HEAD
+    while True:
+        near = text[at : at + size]
+        place = bisect_right(known, near)
+        if len(near) < size or place == len(known) or not known[place].startswith(near):
+            break
+        size *= 4
+    # All that stand here are beginnings of the last one that is not behind them in order.
+    secret = known[place - 1] if place else ""
+    there = sizes.get(secret, [])
+    count = bisect_left(there, 1, key=lambda size: not text.startswith(secret[:size], at))
+    return secret[: there[count - 1]] if count else ""
 
 
 class Redaction:

@@ -4,7 +4,7 @@ from collections.abc import Collection, Iterable, Mapping
 
 from memctl import citing, ids
 from memctl.annotations import Any, args_of
-from memctl.item_policy import ItemPolicy, tidy_statement
+from memctl.item_policy import REFUSED, ItemPolicy, tidy_statement
 from memctl.names import LinkRelation
 from memctl.remote import merge
 from memctl.remote.problems import RemovalsWait
@@ -112,10 +112,7 @@ class Arrival:
     def _bring(self, one: KnownKey, row: merge.MergedRow) -> None:
         """Bring one item to what its row says."""
         there = self._there.get(one.item_id)
-        if there is None and (one.wrote.get("left") or one.item_id):  # it is private now, or was taken away here
-            return
-        if there is None and self._buried and ids.content_hash(row.fields["content"]) in self._buried:
-            self.refused += 1
+        if there is None and self._stays_away(one, row):
             return
         was = self._fields(there) if there is not None else {}
         item = self._item(one, row, there)
@@ -130,8 +127,7 @@ class Arrival:
         if there is None or any(was[name] != row.fields[name] for name in ("content", "title", "tags", "entities")):
             verdict = self._judge.judge(item)
             if verdict.rejected:
-                self.refused += 1
-                self._saved[one.key] = one._replace(wrote=one.wrote | {"refused": "; ".join(verdict.reasons)[:200]})
+                self._refuse(one, "; ".join(verdict.reasons))
                 return
             if verdict.forced_non_injectable:
                 self._judge.hold(item, verdict)
@@ -140,6 +136,9 @@ class Arrival:
                 self._name_author(item, min(one.state["born"]))
             elif was["content"] != row.fields["content"]:
                 self._name_author(item, max(one.state["text"]))
+        elif self._judge.holds(*_new_references(was, row.fields)):
+            self._refuse(one, REFUSED)
+            return
         elif "held" in one.wrote:  # what policy found in these words it finds still
             held |= set(one.wrote["held"][1]) - set(merge.BY_OTHERS)
         self._settle_standing(item, there, held)
@@ -157,6 +156,18 @@ class Arrival:
         one = one._replace(item_id=item.id, wrote=wrote)
         self._saved[one.key] = one
         self._bring_extras(one, row)
+
+    def _stays_away(self, one: KnownKey, row: merge.MergedRow) -> bool:
+        """Whether something that is not here has no business here."""
+        if one.wrote.get("left") or one.item_id:  # it is private now, or was taken away here
+            return True
+        is_buried = bool(self._buried) and ids.content_hash(row.fields["content"]) in self._buried
+        self.refused += is_buried
+        return is_buried
+
+    def _refuse(self, one: KnownKey, why: str) -> None:
+        self.refused += 1
+        self._saved[one.key] = one._replace(wrote=one.wrote | {"refused": why[:200]})
 
     def _fields(self, item: MemoryItem) -> dict[str, Any]:
         return fields_of(item, self._mattering.get(item.id, 0.5), self._links.get(item.id, ()))
@@ -291,6 +302,13 @@ class Arrival:
         remotes.set_ids(db, name, self._ids)
         written_ids = {item.id for item in self._items} | {new for new, _ in self._replaced}
         remotes.clear_dirty(db, written_ids)
+
+
+def _new_references(was: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
+    """What an item of these fields names that it did not name before."""
+    links = set(now["links"]) - set(was["links"]) if now["links"] != was["links"] else ()
+    successor = now["superseded_by"]
+    return [*sorted(links), *([successor] if successor and successor != was["superseded_by"] else ())]
 
 
 def _same(was: Mapping[str, Any], fields: Mapping[str, Any]) -> bool:

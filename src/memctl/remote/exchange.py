@@ -18,10 +18,10 @@ from contextlib import nullcontext, suppress
 from memctl import ids
 from memctl.annotations import TYPE_CHECKING, Any, NamedTuple
 from memctl.item_policy import ItemPolicy
-from memctl.remote import merge, segments
+from memctl.remote import anew, merge, segments
 from memctl.remote.arrival import Arrival, check_removals
 from memctl.remote.carrier import LostRace, SegmentPlace
-from memctl.remote.problems import RemoteInvalid, RemoteUnreachable
+from memctl.remote.problems import RemoteUnreachable
 from memctl.remote.sealing import RemoteSeal, SealProblem
 from memctl.remote.stock import Stock
 from memctl.store import quarantine, remotes
@@ -87,14 +87,16 @@ class RemoteExchange:
     def __init__(self, db: Database, name: str, carrier: "Carrier", policy: "MemoryPolicy", who: str) -> None:
         self.db, self.name, self.carrier, self.policy, self.who = db, name, carrier, policy, who
         self.judge = ItemPolicy(policy)
-        self.remote = self._load()
+        self.remote = self.load()
         self.done = Exchanged()
         self.seal = RemoteSeal.of(self.remote.options)
         self._plain: dict[bytes, bytes] = {}
         self._packed: dict[str, tuple[int, int]] = {}  # segments by name: how many records, the newest clock
         self._unread: dict[tuple[str, str], int] | None = None  # how many segments of each log may still be read
+        self._is_dry, self.portion = False, _PORTION
 
-    def _load(self) -> Remote:
+    def load(self) -> Remote:
+        """The remote as it stands in the store now."""
         return next(one for one in remotes.list_remotes(self.db) if one.name == self.name)
 
     def run(self, *, accept: bool = False, dry_run: bool = False) -> Exchanged:
@@ -109,12 +111,12 @@ class RemoteExchange:
         looks = gc.isenabled()
         gc.disable()
         try:
-            tried, more, self._unread = 0, True, None
+            tried, more, self._unread, self._is_dry = 0, True, None, dry_run
             while more:
                 try:
                     more = self._exchange(accept=accept, dry_run=dry_run)
                 except LostRace:
-                    tried += 1
+                    tried, self._unread = tried + 1, None
                     if tried == _TRIES:
                         raise
                     ids.pause(0.01 * 2**tried, 0.05 * 2**tried)
@@ -122,7 +124,7 @@ class RemoteExchange:
             reason = exc.strerror or str(exc)
             if not dry_run:
                 with self.db.atomic():
-                    remotes.save_remote(self.db, self._load()._replace(problem=reason[:500]))
+                    remotes.save_remote(self.db, self.load()._replace(problem=reason[:500]))
             raise RemoteUnreachable(name=self.name, reason=reason) from exc
         finally:
             if looks:
@@ -155,7 +157,7 @@ class RemoteExchange:
             if not self._send(listing):
                 break
         with self.db.atomic():
-            now = self._load()._replace(exchanged_at=ids.timestamp(), problem="")
+            now = self.load()._replace(exchanged_at=ids.timestamp(), problem="")
             remotes.save_remote(self.db, now)
         return news.is_full and any(map(self._unread.get, news.left))
 
@@ -163,18 +165,21 @@ class RemoteExchange:
 
     def _join(self, news: "_News", listing: "Listing", before: Mapping[Any, KnownLog], *, accept: bool) -> None:
         """Recognise, take stock, join, write rows, make segments. Raises RemovalsWait before anything is joined."""
+        lost = []
         with self.db.atomic():
-            self.remote = self._load()
+            self.remote = self.load()
             logs = remotes.get_logs(self.db, self.name)
             for scope in sorted(set(self.remote.scopes.values())):
                 own = logs.get((scope, self.remote.replica))
                 if own == before.get((scope, self.remote.replica)):  # else another process was faster
-                    self._recognise(scope, listing.get((scope, self.remote.replica), []), own)
+                    lost += self._recognise(scope, listing.get((scope, self.remote.replica), []), own)
+        for log in lost:
+            anew.publish(self, log)
         version = remotes.version_of(self.db)
         dirty = remotes.dirty_ids(self.db)
         for start in range(0, len(dirty), _PORTION):
             if start:
-                ids.pause(0.02, 0.06)
+                self.let_others_write()
             with self.db.atomic():
                 self._take_stock(dirty[start : start + _PORTION])
         if not accept:
@@ -183,8 +188,8 @@ class RemoteExchange:
             gone = self.done.archived + self.done.purged
             check_removals(self.db, self.remote, self._joined(may_remove, known).values(), gone)
         for number, some in enumerate(news.portions()):
-            if number:  # SQLite has others ask every 50 to 100 ms: without a gap they wait for the whole exchange
-                ids.pause(0.02, 0.06)
+            if number:
+                self.let_others_write()
             with self.db.atomic():
                 before_it, version = version, remotes.version_of(self.db)
                 if version != before_it:  # others wrote: what they changed is known before anything is joined
@@ -195,22 +200,26 @@ class RemoteExchange:
         self._count(received=news.count, refused=news.refused)
         self.done = self.done._replace(problems=news.problems)
         for scope in () if self.remote.read_only else sorted(set(self.remote.scopes.values())):
-            while self._fill_segment(scope):
-                continue
+            self.fill(scope)
+
+    def let_others_write(self) -> None:
+        """SQLite has others ask every 50 to 100 ms: without a gap they wait for the whole exchange."""
+        if not self._is_dry:  # that is one transaction
+            ids.pause(0.02, 0.06)
 
     def _count(self, **counts: int) -> None:
         self.done = self.done._replace(**{name: count + getattr(self.done, name) for name, count in counts.items()})
 
     def _take_stock(self, dirty: list[str]) -> None:
         """Let states say what changed of these items here."""
-        self.remote = self._load()
+        self.remote = self.load()
         clock = max(int(ids.now_seconds() * 1_000_000), self.remote.clock + 1)
         stock = Stock(self.db, self.remote, self.judge, merge.make_stamp(clock, self.remote.replica))
         stock.take(dirty)
         changed = [*stock.changed.values()]
         if not self.remote.read_only:  # what is new is sent as it is: it need not be read again
             for scope in sorted({one.scope for one in changed}):
-                self._pack(scope, [one for one in changed if one.scope == scope and one.unsent])
+                self.pack(scope, [one for one in changed if one.scope == scope and one.unsent])
             changed = [one._replace(unsent=False) for one in changed]
         remotes.save_keys(self.db, self.name, changed)
         remotes.save_remote(self.db, self.remote._replace(clock=clock))
@@ -219,7 +228,7 @@ class RemoteExchange:
     def _bring(self, records: "Records", news: "_News") -> None:
         """Join what others say, and write the rows that follow."""
         touched = self._joined(records, remotes.get_keys(self.db, self.name, {one[2] for one in records}))
-        self.remote = self._load()
+        self.remote = self.load()
         self.remote = self.remote._replace(clock=max(self.remote.clock, news.clock))
         remotes.save_remote(self.db, self.remote)
         logs = [*remotes.get_logs(self.db, self.name).values(), *news.logs.values()]
@@ -246,23 +255,31 @@ class RemoteExchange:
                 touched[key] = one._replace(state=joined, newborn_at="")
         return touched
 
+    def fill(self, scope: str) -> None:
+        """Make segments of all that is not sent."""
+        while self._fill_segment(scope):
+            self.let_others_write()
+
     def _fill_segment(self, scope: str) -> bool:
         """Make a segment of what an earlier exchange, or a new name, left to be sent; whether there was anything."""
         with self.db.atomic():
-            unsent = remotes.unsent_keys(self.db, self.name, scope, segments.MOST_RECORDS)
-            self._pack(scope, unsent)
+            unsent = remotes.unsent_keys(self.db, self.name, scope, self.portion)
+            self.pack(scope, unsent)
             remotes.mark_sent(self.db, self.name, [one.key for one in unsent])
         return bool(unsent)
 
-    def _pack(self, scope: str, unsent: "Iterable[KnownKey]") -> None:
-        """Let what we say of these keys be on its way out."""
-        replica = self._load().replica
-        parts = [(one.key, part) for one in unsent if (part := merge.own_part(one.state, replica))]
+    def pack(self, scope: str, unsent: "Iterable[KnownKey]", whole: int = 0) -> None:
+        """Let what we say of these keys be on its way out; `whole`: for all that the log had, up to this number."""
+        replica = self.load().replica
+        parts = [(one.key, part) for one in unsent if (part := anew.said_by(replica, one.state))]
         own = remotes.get_logs(self.db, self.name).get((scope, replica), KnownLog(scope, replica))
         last = segments.parse_name(remotes.last_out(self.db, self.name, scope)) or own
-        made = [*segments.pack(scope, replica, self.who, last.last, last.hash, parts, self._seal)]
+        if whole:
+            made = segments.pack_all(scope, replica, self.who, whole, parts, self._seal)
+        else:
+            made = [*segments.pack(scope, replica, self.who, last.last, last.hash, parts, self._seal)]
         self._put_out(scope, made)
-        if len(made) == 1:
+        if len(made) == 1 and parts:
             newest = max(merge.newest(part) for _, part in parts)
             self._packed[str(made[0][0])] = len(parts), merge.clock_of(newest)
         self._count(sent=len(parts))
@@ -288,35 +305,24 @@ class RemoteExchange:
 
     # --- whose log it is ------------------------------------------------------------------------------------------
 
-    def _recognise(self, scope: str, there: "list[segments.SegmentName]", own: KnownLog | None) -> None:
-        """Compare our log there with what we know of it: a crash after a push, a copy of this store, or a loss."""
+    def _recognise(self, scope: str, there: "list[segments.SegmentName]", own: KnownLog | None) -> list[KnownLog]:
+        """Compare our log there with what we know of it: a crash after a push, a copy of this store, or a loss.
+
+        What is returned is to be published anew: our log, if it is gone there, or somebody has rolled it back.
+        """
         waiting = [one for one in remotes.get_outbox(self.db, self.name) if one.scope == scope]
         last, digest = (own.last, own.hash) if own else (0, "")
         later = [str(name) for name in there if name.last > last]
         arrived = waiting[: len(later)]
         if later and later == [one.name for one in arrived]:
             self._acknowledge(arrived)
-            return
+            return []
         same = any((name.last, name.hash) == (last, digest) for name in there)
         if later or (there and last and not same and there[-1].last >= last):
             self._become_another()
-        elif last and not same and not self.remote.read_only:  # it is gone there, or somebody has rolled it back
-            self._count(sent=self._publish_anew(scope, last))
-
-    def _publish_anew(self, scope: str, last: int) -> int:
-        """Let all that we said go out once more, as segments that stand for the whole log; how many records."""
-        waiting = [one for one in remotes.get_outbox(self.db, self.name) if one.scope == scope]
-        remotes.take_out(self.db, self.name, waiting)
-        number = max([last, *(one.number for one in waiting)])
-        parts = self.said_in(scope, self.remote.replica)
-        self._put_out(scope, segments.pack_all(scope, self.remote.replica, self.who, number, parts, self._seal))
-        return len(parts)
-
-    def said_in(self, scope: str, replica: str) -> "Parts":
-        """All that is known here of what a replica has said in a scope."""
-        found = ((one.key, merge.own_part(one.state, replica))
-                 for one in remotes.all_keys(self.db, self.name) if one.scope == scope)  # fmt: skip
-        return [(key, part) for key, part in found if part]
+            return []
+        is_lost = bool(last) and not same and not self.remote.read_only
+        return [own] if own and is_lost and not anew.stands_for_all(waiting) else []
 
     def _become_another(self) -> None:
         """This store is a copy: another one has written in its name since. What it has not sent gets a new name."""
@@ -359,7 +365,7 @@ class RemoteExchange:
         if self.remote.read_only:
             return False
         outbox = remotes.get_outbox(self.db, self.name)
-        replica = self._load().replica
+        replica = self.load().replica
         new, drop = list[tuple[SegmentPlace, bytes]](), list[SegmentPlace]()
         for one in outbox:
             name = segments.parse_name(one.name)
@@ -378,7 +384,7 @@ class RemoteExchange:
     def _acknowledge(self, arrived: list[OutgoingSegment]) -> None:
         """Segments of ours have arrived."""
         remotes.take_out(self.db, self.name, arrived)
-        replica = self._load().replica
+        replica = self.load().replica
         logs = remotes.get_logs(self.db, self.name)
         for one in arrived:
             name = segments.parse_name(one.name)
@@ -510,36 +516,3 @@ class _News:
         ordered = sorted(by_key.values(), key=lambda some: any(not one[3].keys().isdisjoint(_REMOVE) for one in some))
         for start in range(0, len(ordered), _PORTION):
             yield [one for some in ordered[start : start + _PORTION] for one in some]
-
-
-def compacted(exchange: RemoteExchange) -> Iterator[tuple[str, int]]:
-    """Replace our own logs by one segment or a few each, without what later pieces have overtaken: scope, records."""
-    with exchange.db.atomic():
-        exchange.remote = exchange._load()
-        logs = remotes.get_logs(exchange.db, exchange.name)
-        for scope in sorted(set(exchange.remote.scopes.values())):
-            own = logs.get((scope, exchange.remote.replica))
-            if own is not None and own.last:
-                yield scope, exchange._publish_anew(scope, own.last)
-
-
-def compacted_for(exchange: RemoteExchange, replica: str) -> Iterator[tuple[str, int]]:
-    """Do the same with the log of somebody who is gone, as far as it was read here: scope, records.
-
-    If he is not, he goes on under another name, and what he had not sent is not lost. Raises RemoteInvalid and OSError.
-    """
-    if exchange.seal.signers:
-        raise RemoteInvalid(reason="logs are signed here, each by who has written it: nobody else compacts it")
-    known = remotes.get_logs(exchange.db, exchange.name)
-    listing = exchange.carrier.listing(sorted(set(exchange.remote.scopes.values())))
-    for scope in [scope for scope, one in listing if one == replica]:
-        there, log = listing[scope, replica], known.get((scope, replica), KnownLog(scope, replica))
-        if log.last != there[-1].last:
-            raise RemoteInvalid(
-                reason=f"the log of {log.who or replica} was not read to its end: {log.problem or 'sync'}"
-            )
-        parts = exchange.said_in(scope, replica)
-        made = segments.pack_all(scope, replica, log.who, log.last, parts, exchange.seal.seal)
-        new = [(SegmentPlace(scope, replica, name), body) for name, body in made]
-        exchange.carrier.publish(new, [SegmentPlace(scope, replica, name) for name in there])
-        yield scope, len(parts)

@@ -128,6 +128,14 @@ def waiting_at(urls: Iterable[str]) -> "Callable[[float], None]":
     return lambda seconds: ids.pause(0.9 * seconds, 1.1 * seconds)
 
 
+def is_gone(url: str) -> bool:
+    """Whether a URL is of a folder on this machine that is not there."""
+    path = (
+        url if os.path.isabs(url) else url.partition("#")[0].removeprefix(_GIT) if url.startswith(_GIT + os.sep) else ""
+    )
+    return bool(path) and not os.path.isdir(path)
+
+
 def drop_copy(url: str) -> None:
     """Delete what git keeps here of a repository: older logs too, with texts that were purged since."""
     if not os.path.isabs(url):

@@ -37,6 +37,8 @@ _RULE = re.compile(r"[a-z0-9][a-z0-9_.:-]{0,79}", re.ASCII)
 _TIME = re.compile(r"[0-9TtZz:.+ -]{1,40}", re.ASCII)
 #: Characters of a word, and of the name of who writes a log.
 _WORD, _AUTHOR = 2000, 80
+#: How many places of its source an item has.
+MOST_REFERENCES = 100
 #: Bytes of segments that are held while it is found out who has signed them.
 _AT_ONCE = 16 << 20
 #: What is not sealed.
@@ -140,6 +142,17 @@ def _portions(parts: Sequence[tuple[str, merge.State]]) -> Iterator[list[str]]:
 def _place(scope: str, replica: str, number: int, before: str) -> str:
     """Where a segment stands, as whoever signs it says."""
     return _dump([scope, replica, number, before])
+
+
+def following(last: int, before: str, name: str, body: bytes) -> tuple[int, str] | None:
+    """The number and hash of a log's end after this segment; None if it does not follow this end of it."""
+    found = parse_name(name)
+    if found is None or found.last <= last:
+        return None
+    is_whole = found.first < found.last
+    if (not is_whole and found.last != last + 1) or _hash("" if is_whole else before, body) != found.hash:
+        return None
+    return found.last, found.hash
 
 
 class _Link(NamedTuple):
@@ -309,6 +322,11 @@ def _is_word(value: object) -> bool:
     return isinstance(value, str) and len(value) <= _WORD
 
 
+def is_reference(value: object) -> bool:
+    """Whether it has the shape of what names an item or a place: one line, and not a long one."""
+    return isinstance(value, str) and bool(value) and clean.one_line(value) == value
+
+
 def _is_seen(value: object) -> bool:
     return value == {} or (
         isinstance(value, dict) and all(is_replica(who) and _is_stamp(f"{at}.{who}") for who, at in value.items())
@@ -332,7 +350,7 @@ def _is_text(value: object) -> bool:
 def _is_life(value: object) -> bool:
     return (
         isinstance(value, list) and len(value) == 3 and isinstance(value[0], bool)
-        and (value[1] is None or _is_word(value[1])) and _is_seen(value[2])
+        and (value[1] is None or is_reference(value[1])) and _is_seen(value[2])
     )  # fmt: skip
 
 
@@ -356,7 +374,7 @@ def _is_field(name: str, value: object) -> bool:
         return value is None or (isinstance(value, str) and _TIME.fullmatch(value) is not None)
     return (
         isinstance(value, list) and len(value) == 3 and all(map(_is_word, value[:2]))
-        and isinstance(value[2], list) and all(map(_is_word, value[2]))
+        and isinstance(value[2], list) and len(value[2]) <= MOST_REFERENCES and all(map(is_reference, value[2]))
     )  # fmt: skip
 
 
@@ -376,6 +394,12 @@ def _is_members(value: object) -> bool:
     )  # fmt: skip
 
 
+def _is_links(value: object) -> bool:
+    return _is_members(value) and isinstance(value, dict) and all(
+        is_reference(said.partition(" ")[2]) for adds, _ in value.values() for said in adds.values()
+    )  # fmt: skip
+
+
 _PARTS: dict[str, Any] = {
     "born": lambda value: _is_map(value, _is_birth),
     "text": lambda value: _is_map(value, _is_text),
@@ -387,7 +411,9 @@ _PARTS: dict[str, Any] = {
     "gone": lambda value: _is_map(value, _is_word),
     "free": lambda value: isinstance(value, list) and all(map(_is_stamp, value)),
     "set": _is_fields,
-    **dict.fromkeys(merge.SETS, _is_members),
+    "tags": _is_members,
+    "entities": _is_members,
+    "links": _is_links,
 }
 
 

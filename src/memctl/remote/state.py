@@ -1,5 +1,7 @@
 """What can be said of a remote: how far both sides are, who wrote what, and whether its logs are whole."""
 
+from collections.abc import Iterator
+
 from memctl import ids
 from memctl.annotations import TYPE_CHECKING, Any
 from memctl.item_policy import ItemPolicy
@@ -51,6 +53,24 @@ def state_of(db: Database, remote: "Remote", carrier: "Carrier | None") -> dict[
         "held": remotes.count_held(db, remote.name),
         "exchanged_at": remote.exchanged_at or None, "authors": authors, "problems": problems,
     }  # fmt: skip
+
+
+def damage_of(db: Database, remote: "Remote") -> Iterator[str]:
+    """What is wrong with what this store knows of a remote; nobody is asked."""
+    if damaged := remotes.damaged_keys(db, remote.name):
+        yield f"{len(damaged)} statement(s) cannot be read, such as {damaged[0]}"
+    logs = remotes.get_logs(db, remote.name)
+    for one in logs.values():
+        if one.last and not (one.last > 0 and segments.parse_name(f"{1:08d}-{one.last:08d}-{one.hash}")):
+            yield f"how far the log of {one.who or one.replica} was read cannot be read"
+    ends = {scope: (one.last, one.hash) for (scope, replica), one in logs.items() if replica == remote.replica}
+    for out in remotes.get_outbox(db, remote.name):
+        end = ends.get(out.scope, (0, ""))
+        found = segments.following(*end, out.name, out.body)
+        if found is None:
+            yield f"segment {out.number} of {out.scope}, on its way out, does not follow segment {end[0]}"
+            return
+        ends[out.scope] = found
 
 
 def entries_of(db: Database, remote: "Remote") -> list[dict[str, Any]]:

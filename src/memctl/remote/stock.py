@@ -6,11 +6,12 @@ from itertools import count
 
 from memctl.annotations import Any
 from memctl.item_policy import ItemPolicy
-from memctl.remote import merge
+from memctl.remote import merge, segments
 from memctl.store import quarantine, remotes
 from memctl.store.database import BATCH, Database
 from memctl.store.items import attributes, items
 from memctl.store.remotes import KnownKey, Remote
+from memctl.text import clean
 from memctl.types import MemoryItem
 
 #: How a reference begins that says from whom an item came here.
@@ -157,7 +158,7 @@ class Stock:
         standing = self._standings[item.id]
         if item.provenance.is_passage or standing.state not in ("injectable", "released"):
             return
-        verdict = self._judge.judge(item)
+        verdict = self._judge.judge(item, links=self._links.get(item.id, ()))
         if verdict.rejected or verdict.forced_non_injectable:
             self.waits[item.id] = "; ".join(verdict.reasons) or "policy"
             return
@@ -199,11 +200,13 @@ class Stock:
         if held:  # a text that is held back stays here
             now = was.fields | {name: now[name] for name in ("archived", "superseded_by")}
         elif any(now[name] != was.fields[name] for name in _WORDS):
-            verdict = self._judge.judge(item)
+            verdict = self._judge.judge(item, links=self._links.get(item.id, ()))
             is_released = self._standings[item.id].state == "released"
             if verdict.rejected or (verdict.forced_non_injectable and not is_released):
                 self.waits[item.id] = "policy"
                 return
+        if self._judge.holds(now["superseded_by"] or ""):
+            now["superseded_by"] = was.fields["superseded_by"]
         wrote = {name: one.wrote[name] for name in one.wrote if name != "left" and (held or name != "held")}
         self._save(one, merge.change(state, was, now, held, self.stamp), item.id, wrote)
 
@@ -212,14 +215,17 @@ def fields_of(item: MemoryItem, importance: float, links: Iterable[str]) -> dict
     """The fields of an item as a state has them; what says where on this machine it is from stays here."""
     source = item.provenance
     said = [f"{link.get('rel', '')} {link.get('to', '')}" for link in item.links if link.get("rel") != "supersedes"]
+    said = [one for one in (*links, *said) if segments.is_reference(one.partition(" ")[2])]
+    places = [clean.one_line(_portable(one)) for one in source.chunk_ids]
+    places = [one for one in places if one and not one.startswith(FROM_REMOTE)]
+    successor = item.superseded_by if segments.is_reference(item.superseded_by) else None
     return {
         "content": item.content, "title": item.title, "type": item.type, "tier": item.tier,
         "confidence": item.confidence, "importance": importance, "validation": item.validation,
         "expires_at": item.expires_at,
-        "source": [source.source_kind, _portable(source.source_id), [
-            place for one in source.chunk_ids if not (place := _portable(one)).startswith(FROM_REMOTE)]],
-        "tags": item.tags, "entities": item.entities, "links": sorted({*links, *said}), "archived": item.archived,
-        "superseded_by": item.superseded_by, "made": item.created_at,
+        "source": [source.source_kind, _portable(source.source_id), places[:segments.MOST_REFERENCES]],
+        "tags": item.tags, "entities": item.entities, "links": sorted({*said}), "archived": item.archived,
+        "superseded_by": successor, "made": item.created_at,
     }  # fmt: skip
 
 

@@ -321,6 +321,12 @@ def unsent_keys(db: Database, remote: str, scope: str = "", most: int = -1) -> l
     return [_to_key(row) for row in db.rows(sql, [remote, scope, most])]
 
 
+def keys_after(db: Database, remote: str, scope: str, after: str, most: int) -> list[KnownKey]:
+    """What is known of the keys of a scope there that come after one, at most so many, in their order."""
+    sql = f"{_KEY} AND key > ? AND scope = ? ORDER BY key LIMIT ?"
+    return [_to_key(row) for row in db.rows(sql, [remote, after, scope, most])]
+
+
 def purged_here(db: Database, remote: str) -> list[KnownKey]:
     """What is to be deleted for good here, because it was there."""
     sql = f"{_KEY} AND item_id <> '' AND json_extract(wrote, '$.purge')"
@@ -330,6 +336,19 @@ def purged_here(db: Database, remote: str) -> list[KnownKey]:
 def all_keys(db: Database, remote: str) -> list[KnownKey]:
     """All that is known there."""
     return [_to_key(row) for row in db.rows(f"{_KEY} ORDER BY key", [remote])]
+
+
+def damaged_keys(db: Database, remote: str) -> list[str]:
+    """The keys whose row cannot be read."""
+    out = []
+    for row in db.each(_KEY, [remote]):
+        try:
+            read: list[object] = [*_to_key(row)[3:5]]
+            if not all(isinstance(one, dict) for one in read):
+                out.append(str(row[0]))
+        except RemoteStateDamaged:
+            out.append(str(row[0]))
+    return sorted(out)
 
 
 def remotes_of_items(db: Database, item_ids: Iterable[str]) -> dict[str, set[str]]:
@@ -381,10 +400,10 @@ _ZDICT = (
 _dump = partial(jsons.encode, compact=True)
 
 
-def mark_sent(db: Database, remote: str, keys: Iterable[str]) -> None:
-    """These keys stand in the outbox as they are."""
-    sql = "UPDATE memctl_remote_keys SET unsent = 0 WHERE remote = ? AND key = ?"
-    db.run_many(sql, [(remote, key) for key in keys])
+def mark_sent(db: Database, remote: str, keys: Iterable[str], *, unsent: bool = False) -> None:
+    """These keys stand in the outbox as they are, or no longer do."""
+    sql = "UPDATE memctl_remote_keys SET unsent = ? WHERE remote = ? AND key = ?"
+    db.run_many(sql, [(int(unsent), remote, key) for key in keys])
 
 
 def count_keys(db: Database, remote: str) -> tuple[int, int]:

@@ -440,7 +440,7 @@ _PROSE = (".txt", ".rst", ".md", ".markdown", ".adoc", ".asciidoc", ".org", ".ht
 #: Files that are neither prose nor programs.
 _OTHER = (
     ".docx", ".odt", ".pptx", ".odp", ".xlsx", ".ods", ".ipynb", ".eml", ".csv", ".tsv", ".log", ".srt", ".vtt",
-    ".xhtml", ".mdx", ".qmd", ".rmd", ".mkd", ".mdown", ".text", ".latex", ".man", ".mdoc", ".diff", ".patch",
+    ".info", ".xhtml", ".mdx", ".qmd", ".rmd", ".mkd", ".mdown", ".text", ".latex", ".man", ".mdoc", ".diff", ".patch",
 )  # fmt: skip
 #: Words of a question for which they are the answer.
 _NEWS_WORDS = frozenset((

@@ -154,7 +154,38 @@ def _store(ctx: Context) -> "Iterator[Check]":
         if behind
         else Check("schema_version", "pass", number, f"Schema version {number}")
     )
-    yield from check_store(db)
+    found = check_store(db)
+    yield from found
+    if found[0].status != "fail":
+        yield from _remotes(ctx)
+
+
+_BEGIN_ANEW = "memctl remote remove {0} and remote add {0} begin anew: all statements stay, here and there"
+
+
+def _remotes(ctx: Context) -> "Iterator[Check]":
+    """What is known of other machines, where there are any; none is asked."""
+    from memctl.remote import places
+    from memctl.remote.state import damage_of
+    from memctl.store import remotes
+    from memctl.store.check import Check
+
+    try:
+        there = remotes.list_remotes(ctx.db)
+    except ValueError:
+        yield Check(
+            "remotes", "fail", "unreadable", "The list of remotes cannot be read; memctl restore takes a backup"
+        )
+        return
+    damage = {one.name: said for one in there if (said := "; ".join(damage_of(ctx.db, one)))}
+    for name, said in damage.items():
+        yield Check("remotes", "fail", name, f"Remote {name}: {said}; {_BEGIN_ANEW.format(name)}")
+    gone = [one for one in there if places.is_gone(one.url)]
+    for one in gone:
+        said = f"{one.url.removeprefix('git:')} is not there; memctl remote remove {one.name} forgets it"
+        yield Check("remotes", "warn", one.name, f"Remote {one.name}: {said}")
+    if there and not (damage or gone):
+        yield Check("remotes", "pass", str(len(there)), "What is known of each remote can be read")
 
 
 def _around(ctx: Context) -> "Iterator[Check]":

@@ -243,7 +243,10 @@ def _remove(ctx: Context, one: "Remote") -> PlainResult:
     remotes.remove_remote(ctx.db, one.name)
     drop_copy(one.url)
     ctx.note("[remote] what came from there stays; what went there stays there")
-    return PlainResult({"status": "ok", "name": one.name}, [f"{one.name} is forgotten"])
+    if not (one.read_only or one.options.get("signers") or one.url.startswith("postgres")):
+        ctx.note("[remote] whoever has read it can shorten it, this store too if it is added again: "
+                 f"memctl remote compact {one.name} --log {one.replica}")  # fmt: skip
+    return PlainResult({"status": "ok", "name": one.name, "replica": one.replica}, [f"{one.name} is forgotten"])
 
 
 # --- sync ------------------------------------------------------------------------------------------------------------
@@ -421,7 +424,7 @@ def _verify(ctx: Context, one: "Remote") -> PlainResult:
 
 
 def _compact(ctx: Context, one: "Remote", log: str | None) -> PlainResult:
-    from memctl.remote.exchange import compacted, compacted_for
+    from memctl.remote.anew import compacted, compacted_for
     from memctl.remote.places import drop_copy
     from memctl.remote.problems import RemoteInvalid, RemoteUnreachable
 

@@ -79,25 +79,23 @@ def has_conflicts(db: Database) -> bool:
 
 
 def links_of(db: Database, item_id: str) -> list[MemoryLink]:
-    """The links an item is either end of."""
-    found = db.rows(
-        f"SELECT {_LINK} FROM memory_links WHERE src_id = ? OR dst_id = ? ORDER BY created_at, src_id, dst_id, rel",
-        (item_id, item_id),
-    )
-    return [_link(*row) for row in found]
+    """The links an item is either end of, the oldest first."""
+    return sorted(links_of_items(db, [item_id]), key=lambda one: one.created_at)
 
 
 def links_of_items(db: Database, item_ids: Iterable[str]) -> list[MemoryLink]:
     """The links that any of these items is either end of, each once, in the order of their ends."""
     wanted = set(item_ids)
-    sql = f"SELECT {_LINK} FROM memory_links"
+    sql = (
+        "SELECT CAST(src_id AS TEXT), CAST(dst_id AS TEXT), rel, coalesce(CAST(created_at AS TEXT), '') "
+        "FROM memory_links"
+    )
     if len(wanted) > MANY:
-        return [_link(*row) for row in sorted(db.rows(sql)) if row[0] in wanted or row[1] in wanted]
-    sql += " WHERE src_id IN (?*) OR dst_id IN (?*)"
-    return [_link(*row) for row in sorted(set(db.rows(sql, keys=sorted(wanted))))]
-
-
-_LINK = "CAST(src_id AS TEXT), CAST(dst_id AS TEXT), rel, coalesce(CAST(created_at AS TEXT), '')"
+        found = {row for row in db.rows(sql) if row[0] in wanted or row[1] in wanted}
+    else:
+        found = set(db.rows(sql + " WHERE src_id IN (?*) OR dst_id IN (?*)", keys=sorted(wanted)))
+    # Another program may have written a relation that is no text, which has no order beside texts.
+    return [_link(*row) for row in sorted(found, key=lambda row: (*row[:2], str(row[2])))]
 
 
 def _link(src_id: str, dst_id: str, rel: object, created_at: str) -> MemoryLink:
