@@ -116,9 +116,10 @@ of each was set aside. Orders and memory poisoning in English that the rules fou
 So of English orders in words that nobody has looked at, between a quarter and four fifths are held; half of
 `phrased.txt`, a third of `own4.txt` and of `anew.txt`. `anew.txt` has orders told as facts, questions and passives and
 over several clauses. The last change told those by pairs of meanings (to give away, and what is secret, where a custom
-or an agreement is told of, or where it is said what an assistant must do) and by what the sentence before names. What was written down
-as phrases found more in sight and nothing of what was set aside. In the nine other languages of `own4.txt`, again much
-the same orders, 19 of 105 set aside are found; in the six of `anew.txt` 12 of 19 (4 before). Totals of what was set
+or an agreement is told of, or where it is said what an assistant must do) and by what the sentence before names. What
+was written down as phrases found more in sight and nothing of what was set aside. In the nine other languages of
+`own4.txt`, again much the same orders, 19 of 105 set aside are found; in the six of `anew.txt` 12 of 19 (4 before).
+Totals of what was set
 aside were seen while the rules were changed, also those of each of their parts; its sentences of `phrased.txt`,
 `own4.txt` and `anew.txt` were not, but for some fifty lines of `own4.txt` that were seen in passing. In ten other
 languages `phrased.txt` has the same twenty orders: 51 of 71 set aside are found (51 before), but since they are
