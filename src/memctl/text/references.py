@@ -45,8 +45,8 @@ _PATTERNS = (
 #: What statements are held to; the others are only named (`memctl entities`).
 CITED = ("path", "symbol", "url", "version", "commit")
 #: What is in every text that refers to something; the expression of all kinds costs far more than to look for these.
-_SIGNS = ("`", "()", "://", "@", "kefile", "rfile", "sfile", "mfile", "tfile", "ommit ", "revision ")
-_SIGNED = re.compile(r"\.[A-Za-z]|[0-9a-f]{40}")
+_SIGNS = ("`", "()", "://", "@", "kefile", "rfile", "sfile", "mfile", "tfile")
+_SIGNED = re.compile(r"\.[A-Za-z]|[0-9a-f]{7}")
 #: What names a version, and the kinds that need none of the signs above.
 _NUMBERED, _PLAIN_KINDS = re.compile(r"\d\.\d"), ("cve", "date", "version")
 #: Endings by which a bare word is a file; those of domains and of names of things are not among them.
