@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from memctl.text.proposals import Parsed, Proposed
     from memctl.text.references import Reference
 
-#: Characters of a title that is made from the beginning of a statement.
-TITLE_CHARS = 80
 #: Of more statements at once nobody is told which repeat or replace others.
 MOST_NOTICED = 50
 NO_REASON = "Missing why_store justification"
@@ -74,7 +72,7 @@ class StatementBatch:
     def statement(self, content: str, title: str, *, type: str = "note", confidence: float = 0.5) -> MemoryItem:
         """A statement in the words of whoever gives it; without a title, its beginning is one."""
         return MemoryItem(
-            tier=self.target.tier, type=type, title=clean.one_line(title) or clean.one_line(content, TITLE_CHARS),
+            tier=self.target.tier, type=type, title=clean.one_line(title) or clean.opening(content),
             content=content, tags=clean.union(self.target.tags or [], []), confidence=confidence, scope=self.scope,
             corpus_id=self.corpus_id, provenance=self.source,
         )  # fmt: skip
@@ -98,7 +96,7 @@ class StatementBatch:
             *source_trust.mark(said.source_kind, said.source_id, self.door),
         ]
         item.content = markers.without_injected(item.content)[0]
-        item.title = item.title or clean.one_line(item.content, TITLE_CHARS)
+        item.title = item.title or clean.opening(item.content)
         item.tags = clean.union(item.tags, self.target.tags or [])
         item.entities = list(found.entities)
         if found.supersedes:

@@ -64,6 +64,7 @@ def test_two_edits_at_the_same_time_are_a_conflict_that_one_of_them_ends() -> No
     assert (anna.texts(), bert.texts()) == (both, both)
     (conflict,) = anna.json("conflicts")["conflicts"]
     assert conflict["why"] == merge.EDITED
+    assert [one["title"] for one in anna.items() + bert.items() if one["title"] != one["content"]] == []
     anna.ok("resolve", conflict["id"], "keep-a")
     exchange(anna, bert)
     assert anna.texts() == bert.texts()

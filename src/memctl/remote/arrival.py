@@ -266,7 +266,9 @@ class Arrival:
         for extra, text in row.extras.items():
             if extra in self._there:
                 continue
-            item = self._item(one, row._replace(fields=row.fields | {"content": text, "links": []}), None)
+            title = clean.retitled(row.fields["title"], row.fields["content"], text)
+            fields = row.fields | {"title": title, "content": text, "links": []}
+            item = self._item(one, row._replace(fields=fields), None)
             item.id, item.archived, item.superseded_by = extra, False, None
             verdict = self._judge.judge(item)
             if verdict.rejected:

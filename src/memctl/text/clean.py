@@ -4,6 +4,8 @@ import unicodedata
 from collections.abc import Iterable
 
 TITLE_CHARS = 200
+#: Characters of a title that is made from the beginning of a statement.
+OPENING_CHARS = 80
 
 _NOT_IN_A_LINE = frozenset(("Cc", "Cf", "Zl", "Zp", "Zs"))
 _JOINERS = frozenset("\u200c\u200d")  # they make words and emoji
@@ -43,6 +45,16 @@ def one_line(text: str, limit: int = TITLE_CHARS) -> str:
         text = unicodedata.normalize("NFC", text)
     text = " ".join(text.split())
     return text if len(text) <= limit else text[: limit - 1].rstrip() + "…"
+
+
+def opening(text: str) -> str:
+    """Return the title of a statement to which nobody gave one: how it begins."""
+    return one_line(text, OPENING_CHARS)
+
+
+def retitled(title: str, before: str, after: str) -> str:
+    """Return the title of a statement whose text changes: one that is how the text begins follows the text."""
+    return opening(after) if title == opening(before) else title
 
 
 def escaped(text: str) -> str:

@@ -110,14 +110,14 @@ def _apply(
 ) -> "Edited":
     """Change the item; a title that is the beginning of its text goes with the text."""
     from memctl.lifecycle import correct
-    from memctl.writing import TITLE_CHARS
 
     if "content" in changes and clean.is_blank(changes["content"]):
         raise errors.UsageError("the content is empty; memctl forget puts an item away", command="edit")
     if "scope" in changes and (not changes["scope"] or clean.one_line(changes["scope"]) != changes["scope"]):
         raise errors.UsageError("a scope is one line of words", command="edit")
-    if "content" in changes and "title" not in changes and item.title == clean.one_line(item.content, TITLE_CHARS):
-        changes["title"] = clean.one_line(changes["content"], TITLE_CHARS)
+    if "content" in changes and "title" not in changes:
+        title = clean.retitled(item.title, item.content, changes["content"])
+        changes |= {"title": title} if title != item.title else {}
     return correct.edit_item(ctx.db, ctx.policy, item.id, changes, importance=importance, dry_run=dry_run)
 
 
