@@ -8,23 +8,51 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from functools import lru_cache
 from itertools import pairwise
 from math import log2
 from re import Match
 
 from memctl.policy.rule import lazy_regex
 
+#: Values of a piece of a text of which it is remembered what several rules ask.
+_VALUES = 128
+
+
+def forget_values() -> None:
+    """Forget the values that were looked at: none is kept longer than its text is read."""
+    for asked in (is_placeholder, sequential, entropy, identifier, is_published, _is_written):
+        asked.cache_clear()
+
 
 def value_of(match: Match[str]) -> str:
     """The part of a match that counts: its first filled group, else all of it."""
-    return next(filter(None, match.groups()), None) or match.group()
+    if match.lastindex is None:
+        return match[0]
+    return match[1] or next(filter(None, match.groups()), None) or match[0]
 
 
+@lru_cache(_VALUES)
 def entropy(text: str) -> float:
     """Shannon entropy in bits a character: 0 for one repeated letter, about 4.5 for 30 random letters and digits."""
-    size = len(text)
-    counts = list(map(text.count, set(text)))
+    return _entropy_of(tuple(sorted(map(text.count, set(text)))))
+
+
+@lru_cache(4096)
+def _entropy_of(counts: tuple[int, ...]) -> float:
+    """The entropy of a text by how often each of its characters stands there: many texts have the same counts."""
+    size = sum(counts)
     return -sum(counts.count(n) * (n / size * log2(n / size)) for n in set(counts)) if size else 0.0
+
+
+def _count_digits(value: str) -> int:
+    """How many characters of a value are digits."""
+    if value.isascii():
+        return len(value.encode().translate(None, _NO_DIGITS))
+    return sum(map(str.isdigit, value))
+
+
+_NO_DIGITS = bytes(c for c in range(128) if not 48 <= c <= 57)
 
 
 # Expressions with alternatives that begin with different plain characters are tried a few times as quick as those that
@@ -43,6 +71,7 @@ _CODE_WORDS = ("environ", "getenv", "process.env", "vault:")
 _FIVE_WORDS = lazy_regex("(?:[a-z]{3,}_){5}")
 
 
+@lru_cache(_VALUES)
 def is_placeholder(value: str) -> bool:
     """Whether `value` stands where a secret would: `<token>`, `${TOKEN}`, `xxxx`, `your-key-here`, `changeme` …"""
     low = value.lower()
@@ -61,6 +90,7 @@ def _repeats(value: str) -> bool:
     return len(set(value)) < max(4, min(8, len(value) // 5))
 
 
+@lru_cache(_VALUES)
 def sequential(value: str) -> bool:
     """What repeats, or a run of neighbours such as abcdefgh."""
     if _repeats(value):
@@ -89,12 +119,13 @@ def count_kinds(value: str) -> int:
 _RUNS = lazy_regex(r"(.)\1{5,}")
 #: A run of one capital is what testers type for a token; a run of these is what writers put for none.
 _TYPED = lazy_regex(r"([B-WYZ])\1{9,}")
+_PREFIX = lazy_regex(r"^[A-Za-z]{2,10}[-_.]")
 _FILLER = lazy_regex(r"[xX0*.a-]{6,}")
 
 
 def token(match: Match[str]) -> bool:
     """A token with a format of its own: anything but an obvious filler, which an alphabet is not: testers type it."""
-    body = re.sub(r"^[A-Za-z]{2,10}[-_.]", "", value_of(match))
+    body = _PREFIX.sub("", value_of(match))
     if _TYPED.search(body) and not _FILLER.search(body):
         return True
     return not (_RUNS.search(body) or _repeats(body) or entropy(body) < 2.5)
@@ -227,7 +258,7 @@ def _says_nothing(value: str) -> bool:
 def strong(match: Match[str]) -> bool:
     """A token whose format is short or common: must also look random and hold a digit."""
     value = value_of(match)
-    return token(match) and any(map(str.isdigit, value)) and entropy(value) >= 3 and not is_placeholder(value)
+    return token(match) and _count_digits(value) > 0 and entropy(value) >= 3 and not is_placeholder(value)
 
 
 #: What code writes on the right of `token =`: names, calls, subscripts, paths, types, versions.
@@ -250,6 +281,7 @@ _PARTS = lazy_regex(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 _NAME_SIZE, _NAME_DIGITS = 48, 5  # characters, and digits among them, that a name in code has at most
 
 
+@lru_cache(_VALUES)
 def identifier(value: str) -> bool:
     """Whether a value reads as a name in code: words of some length, few digits (`Ed25519PrivateKey`, `rc2_key_st`)."""
     if _DASHED.fullmatch(value):
@@ -266,18 +298,26 @@ def identifier(value: str) -> bool:
 def named(match: Match[str]) -> bool:
     """The value beside a key-like name: random enough, with a digit, no placeholder, no code, no words."""
     value = value_of(match)
-    if is_placeholder(value) or _is_ordinary(value) or not any(map(str.isdigit, value)):
+    if is_placeholder(value) or _is_ordinary(value) or not _count_digits(value):
         return False
     before = max(0, match.start() - 16)
     if _NO_KEY.search(match.string, before, match.start(1)) or _says_nothing(value) or identifier(value):
         return False
-    if _UNIT.search(value.lower()):
+    if _repeats_a_unit(value.lower()):
         return False
     return entropy(value) >= min(3.5, 0.72 * log2(len(value) + 1)) and not sequential(value)
 
 
-#: Some letters typed three times and more: abcd1234abcd1234abcd1234.
 _UNIT = lazy_regex(r"([a-z0-9]{4,12}?)\1{2}")
+_ALIKE_PAIRS = 7  # pairs of neighbours that stand twice, at least, where four letters stand three times
+
+
+def _repeats_a_unit(value: str) -> bool:
+    """Some letters typed three times and more: abcd1234abcd1234abcd1234. Of nearly all values the pairs say no."""
+    pairs = len(value) - 1
+    return pairs - len(set(pairwise(value))) >= _ALIKE_PAIRS and _UNIT.search(value) is not None
+
+
 _NO_KEY = lazy_regex(r"(?i)::|hash|idempoten|checksum|digest|fingerprint")
 
 
@@ -297,7 +337,7 @@ def password(match: Match[str]) -> bool:
     if _EVERYBODY.fullmatch(value):
         return False
     kinds = count_kinds(value)
-    return kinds >= 2 and (any(map(str.isdigit, value)) or kinds >= 3)
+    return kinds >= 2 and (kinds >= 3 or _count_digits(value) > 0)
 
 
 _EVERYBODY = lazy_regex(r"(?i)(?:secret|password|passwd|pass|admin|test|s3cr3t)\d{0,4}")
@@ -309,9 +349,8 @@ _TEMPLATE = lazy_regex(r"\$\{[\w.:-]+\}|\{\{\s*[\w.]+\s*\}\}|<[\w-]+>|://|\]\(|<
 def busy(match: Match[str]) -> bool:
     """A value no code or template would be: many kinds of marks, and brackets that do not close what was opened."""
     value = value_of(match)
-    marks = {c for c in value if not c.isalnum()}
-    letters = sum(c.isalpha() for c in value)
-    if len(marks) < 6 or letters < 4 or _TEMPLATE.search(value):
+    marks = {c for c in set(value) if not c.isalnum()}
+    if len(marks) < 6 or sum(map(str.isalpha, value)) < 4 or _TEMPLATE.search(value):
         return False
     if not marks & set("()[]{}<>"):
         return True
@@ -418,6 +457,7 @@ _EMULATORS = """
 _PUBLISHED = frozenset((_FIREBASE + _NUGET + _FRAMEWORKS + _EMULATORS).split())
 
 
+@lru_cache(_VALUES)
 def is_published(value: str) -> bool:
     """Whether `value` is a key that everybody has. It opens nothing."""
     from hashlib import sha256
@@ -449,6 +489,7 @@ _TYPICAL = lazy_regex(r"(?i)(?:secret|password|passwd|passwort|pass|admin|test|u
 _LEET = str.maketrans("0134@$", "oieaas")
 
 
+@lru_cache(_VALUES)
 def _is_written(value: str) -> bool:
     """Whether a value is what code and prose write: nearly none has a mark that asks for a look at all of it."""
     if _NO_PASSWORD_START.match(value):
@@ -495,7 +536,7 @@ def pin(match: Match[str]) -> bool:
 def credible_key(match: Match[str]) -> bool:
     """A run of letters and digits beside a word for keys: random, and neither an identifier nor a path."""
     value = value_of(match)
-    digits = sum(map(str.isdigit, value))
+    digits = _count_digits(value)
     start, value_start = match.start(), match.start(match.lastindex or 0)
     if _NO_KEY_WRITTEN.search(match.string, max(0, start - 20), value_start):
         return False
@@ -529,5 +570,5 @@ _JOINED = lazy_regex(r"[A-Za-z]+\d{0,3}(?:[_/+=-][A-Za-z]+\d{0,3})+")
 def prefixed(match: Match[str]) -> bool:
     """A key with a prefix that no list knows yet: a long body in both cases with digits all over it."""
     body = re.split(r"[_-]", match.group())[-1]
-    digits = sum(map(str.isdigit, body))
+    digits = _count_digits(body)
     return digits >= 3 and entropy(body) >= 3.9 and not is_placeholder(body) and not sequential(body)

@@ -358,18 +358,20 @@ class MemoryPolicy:
             secrets = [hit for hit in hits if hit.is_blotted]
             if not secrets:
                 break
-            from memctl.policy.redaction import blot
+            from memctl.policy.redaction import BLOTTED, blot
 
             text = blot(text, secrets)
-            hits = self._hits(text, document=document)
+            hits = self._hits(text, document=document, beside=BLOTTED)
         return text
 
-    def _hits(self, text: str, *, document: bool = False, marks: bool = True, is_path: bool = False) -> list[Hit]:
+    def _hits(
+        self, text: str, *, document: bool = False, marks: bool = True, is_path: bool = False, beside: str = ""
+    ) -> list[Hit]:
         """The hits in a text that count: of kinds that are switched on, and that nothing lets pass.
 
         Of a document those are only marked that are examples in a text about such things. Of a path those are added
         that are a whole part of it, and numbers in groups: the rules take no number beside a slash, because addresses
-        are full of such; a card or an account written with spaces is none of these.
+        are full of such; a card or an account written with spaces is none of these. `beside` is that of `Engine.scan`.
         """
         from memctl.policy.engine import PIECE, built_in_engine
 
@@ -382,7 +384,7 @@ class MemoryPolicy:
 
                 engine = engine_of(self._project._replace(allowed=()), document=document)
             self._engines[document] = engine
-        hits = engine.scan(text, MOST_FINDINGS + 1 if document else sys.maxsize)
+        hits = engine.scan(text, MOST_FINDINGS + 1 if document else sys.maxsize, beside)
         if self._off:
             hits = [h for h in hits if h.rule.kind not in self._off]
         if self._path and self._project is not None:

@@ -58,6 +58,14 @@ _DISGUISES = sum(SIGNS[sign] for sign in ("#blob", "#rot13", "#reversed", "#leet
 _ASSIGNED = lazy_regex(
     r"""(?=([\w.-]{0,120}))\1(?:\[\d{0,4}\])?[\s"'`\])\\]{0,8}(?:string\s{0,3})?(?:[:=>?|,!]|\.=|(?<=\s)["'`])"""
 )
+#: By rule, what follows the word at which it is tried, wherever it matches: labels are words of code and prose as well.
+_AHEAD = {
+    "password-labelled": lazy_regex(
+        r"[^\n:=>|\t<\uff1a\uff1d\u2192]{0,220}[:=>|\t<\uff1a\uff1d\u2192]|[ \t*_]{0,3}\n[ \t>*-]{0,6}`?\S{6}"
+    ),
+    "password-said": lazy_regex(r"[^\n]{0,34}?[ \t]\S{1,7}[ \t]"),
+    "password-quoted": lazy_regex(r"""[\w\s\[\]"':=>!@-]{0,48}?["']"""),
+}
 #: What a word in Latin letters goes on with.
 _ALPHANUMERIC = frozenset("0123456789abcdefghijklmnopqrstuvwxyz")
 _NOTHING: frozenset[str] = frozenset()
@@ -97,22 +105,25 @@ class Engine:
         #: Rules about words, which underscores may join.
         self._worded = frozenset(range(len(rules))).difference(i for i, _ in secrets)
 
-    def scan(self, text: str, most: int = sys.maxsize) -> list[Hit]:
-        """The hits in a text of any length, by position, until there are `most`; never raises."""
+    def scan(self, text: str, most: int = sys.maxsize, beside: str = "") -> list[Hit]:
+        """The hits in a text of any length, by position, until there are `most`; never raises.
+
+        beside: if not empty, only the pieces are looked at in which this stands: the rest of the text was read before.
+        """
         found: dict[tuple[int, int, str], Hit] = {}
         start = 0
         waiting: _CutPiece | None = None  # whether what it cuts is whole in the next piece is asked there
         while start < len(text) and len(found) < most:
             stop = _piece_end(text, start, PIECE)
             end = stop + _OVERLAP
+            if beside and text.find(beside, max(0, start - _OVERLAP), end) < 0:
+                for hit in self._whole(text, waiting, []) if waiting else ():
+                    found[hit.start, hit.end, hit.rule.id] = hit
+                start, waiting = stop, None
+                continue
             piece = text[start:end]
             candidates = self.prefilter.candidates(piece)
-            far = 0
-            if not self._far.keys().isdisjoint(candidates.rules):
-                low = piece.lower()
-                for i in self._far.keys() & candidates.rules:
-                    if not self._cues[i] or any(map(low.__contains__, self._cues[i])):
-                        far = max(far, self._far[i])
+            far = self._reach(piece, candidates)
             if far:  # a larger piece: what it overlaps with must be far longer, and shall not be looked at many times
                 stop = _piece_end(text, start, far)
                 piece = text[start : stop + far]
@@ -130,7 +141,18 @@ class Engine:
             start = stop
         for hit in self._whole(text, waiting, []) if waiting else ():
             found[hit.start, hit.end, hit.rule.id] = hit
+        checks = sys.modules.get("memctl.policy.checks_secrets")  # loaded where a value is first met
+        if checks is not None:
+            checks.forget_values()
         return [found[key] for key in sorted(found)]
+
+    def _reach(self, piece: str, candidates: Candidates) -> int:
+        """How long a secret may be of which a piece has what tells it; 0 for those of usual length."""
+        if self._far.keys().isdisjoint(candidates.rules):
+            return 0
+        low, far, cues = piece.lower(), self._far, self._cues
+        told = [i for i in far.keys() & candidates.rules if not cues[i] or any(map(low.__contains__, cues[i]))]
+        return max([far[i] for i in told], default=0)
 
     def _whole(self, text: str, cut_piece: _CutPiece, next_hits: list[Hit]) -> list[Hit]:
         """The hits of a piece at whose end something to be blotted out is cut: that of them which may go on is whole.
@@ -168,7 +190,7 @@ class Engine:
             whole = [h for h in hits if h.rule.kind == "secret" and h.rule.severity == 3]
             hits += self._broken_tokens(reading, farthest_end(whole))
         found = resolve_overlaps(text, hits) if hits else hits
-        return [hit._replace(start=hit.start + offset, end=hit.end + offset) for hit in found] if offset else found
+        return [Hit(hit[0] + offset, hit[1] + offset, hit[2], hit[3]) for hit in found] if offset else found
 
     def _scan_form(self, form: NormalisedText, depth: int) -> Iterator[Hit]:
         candidates = self.prefilter.candidates(form.text)
@@ -213,37 +235,43 @@ class Engine:
     def _hits(self, form: NormalisedText, reading: _Reading) -> list[Hit]:
         """The hits of the candidate rules in one form of a text."""
         hits: list[Hit] = []
-        sure: list[tuple[int, int]] = []  # where tokens stand that are told by their own format
-        low, anchors = reading.low, self.prefilter.anchors
+        low = reading.low
         for index in reading.candidates.rules:
-            for cue in self._cues[index]:
-                if cue in low:
-                    break
-            else:
-                if self._cues[index]:
-                    continue
-            rule, anchor = self.rules[index], anchors[index]
-            matcher = self.compiled.get(index)
+            cues = self._cues[index]
+            if cues and not any(map(low.__contains__, cues)):
+                continue
+            matcher = self.compiled.get(index) or self._compile(index, reading)
             if matcher is None:
-                if rule.clause:
-                    matcher = OrderMatcher(rule.clause, rule.common.split(), dense=rule.keywords == "#cjk")
-                elif anchor in _DIGITS or (reading.assigned(anchor) if rule.assigned else reading.keywords(anchor)):
-                    matcher = RulePattern(rule, anchor)
-                else:
-                    continue
-                self.compiled[index] = matcher
+                continue
             if isinstance(matcher, OrderMatcher):
-                reading.clauses = reading.clauses or ClauseReader(low)
-                if not matcher.could_match(reading.clauses.concepts):
-                    continue
-                beside = [[*reading.words(bit), *matcher.common] for bit in self.prefilter.beside[index]]
-                spans = matcher.spans(reading.clauses, reading.keywords(anchor), beside)
+                spans = self._orders(index, matcher, reading)
             else:
-                spans = matcher.spans(reading, sure)
-                sure += spans if rule.kind == "secret" and rule.severity == 3 else ()
+                spans = matcher.spans(reading)
             if spans:
+                rule = self.rules[index]
                 hits += [Hit(*form.span(*span), rule, rule.action) for span in spans]
         return hits
+
+    def _compile(self, index: int, reading: _Reading) -> RulePattern | OrderMatcher | None:
+        """The matcher of a rule that a text has the keywords of, ready for the next texts; None where it has none."""
+        rule, anchor = self.rules[index], self.prefilter.anchors[index]
+        matcher: RulePattern | OrderMatcher
+        if rule.clause:
+            matcher = OrderMatcher(rule.clause, rule.common.split(), dense=rule.keywords == "#cjk")
+        elif anchor in _DIGITS or (reading.assigned(anchor) if rule.assigned else reading.keywords(anchor)):
+            matcher = RulePattern(rule, anchor)
+        else:
+            return None
+        self.compiled[index] = matcher
+        return matcher
+
+    def _orders(self, index: int, matcher: OrderMatcher, reading: _Reading) -> list[tuple[int, int]]:
+        """Where the orders of a rule stand: nearly no text has all that one of them needs."""
+        reading.clauses = clauses = reading.clauses or ClauseReader(reading.low, reading.candidates.runs)
+        if not clauses.may_have(matcher):
+            return []
+        beside = [[*reading.words(bit), *matcher.common] for bit in self.prefilter.beside[index]]
+        return matcher.spans(clauses, reading.keywords(self.prefilter.anchors[index]), beside)
 
 
 class _CutPiece(NamedTuple):
@@ -263,7 +291,10 @@ def _cut(hits: list[Hit], start: int, piece: str) -> list[Hit]:
 class _Reading:
     """A text that is being read: where its keywords, numbers and clauses are, each looked for once."""
 
-    __slots__ = ("_assigned", "_by_anchor", "_by_word", "_stretches", "_words", "candidates", "clauses", "low", "text")
+    __slots__ = (
+        "_assigned", "_by_anchor", "_by_word", "_stretches", "_sure", "_whole", "_words",
+        "candidates", "clauses", "low", "text",
+    )  # fmt: skip
 
     def __init__(self, text: str, candidates: Candidates) -> None:
         self.text = text
@@ -275,6 +306,19 @@ class _Reading:
         self._words: dict[int, list[str]] = {}
         self._assigned: dict[int, bool] = {}  # by position, whether a value is given to what stands there
         self._stretches: dict[tuple[int, int, int], list[tuple[int, int]]] = {}
+        self._sure: list[tuple[int, int]] = []  # where tokens stand that are told by their own format
+        self._whole: Callable[[int], int] | None = None
+
+    def note_sure(self, spans: list[tuple[int, int]]) -> None:
+        """Keep in mind where tokens stand that are told by their own format."""
+        self._sure += spans
+        self._whole = None
+
+    def whole(self) -> Callable[[int], int] | None:
+        """What says the farthest end of those tokens that begin before a position; None where there are none."""
+        if self._whole is None and self._sure:
+            self._whole = farthest_end(self._sure)
+        return self._whole
 
     def words(self, bit: int) -> list[str]:
         """The words of a group that are in the text."""
@@ -331,10 +375,12 @@ class _Reading:
 class RulePattern:
     """A rule's expression and check, and how it is tried: at word starts, around keywords, or over the whole text."""
 
-    __slots__ = ("_anchor", "_at_keyword", "_before", "_check", "_everywhere", "_from_starts", "_rule", "regex")
+    __slots__ = (
+        "_ahead", "_anchor", "_at_keyword", "_before", "_check", "_everywhere", "_from_starts", "_rule", "regex",
+    )  # fmt: skip
 
     def __init__(self, rule: Rule, anchor: int) -> None:
-        self._rule, self._anchor = rule, anchor
+        self._rule, self._anchor, self._ahead = rule, anchor, _AHEAD.get(rule.id)
         self.regex = re.compile(rule.pattern, re.MULTILINE)
         self._everywhere = 1 < anchor < FIRST_WORD_BIT
         self._at_keyword = rule.before == 0 and _all_begin(rule.pattern.removeprefix("(?i)"), _BORDERS)
@@ -348,15 +394,25 @@ class RulePattern:
             if rule.kind == "secret":  # no secret is what is published as a sample
                 self._check = lambda match: check(match) and not checks.is_published(checks.value_of(match))
 
-    def spans(self, reading: _Reading, sure: list[tuple[int, int]]) -> list[tuple[int, int]]:
+    def spans(self, reading: _Reading) -> list[tuple[int, int]]:
         """Where the expression matches near its keywords and the check agrees.
 
-        sure: where tokens stand that are told by their own format; of a weaker secret within one nothing is asked.
+        Of a weaker secret within a token that is told by its own format nothing is asked.
         """
+        if self._rule.kind != "secret":
+            return self._spans(reading, None)
+        if self._rule.severity < 3:
+            return self._spans(reading, reading.whole())
+        spans = self._spans(reading, None)
+        if spans:
+            reading.note_sure(spans)
+        return spans
+
+    def _spans(self, reading: _Reading, whole: Callable[[int], int] | None) -> list[tuple[int, int]]:
         rule, anchor, check = self._rule, self._anchor, self._check
         hay = reading.text if rule.kind in ("secret", "pii") else reading.low
-        if sure and check is not None and rule.kind == "secret" and rule.severity < 3:
-            whole, agrees = farthest_end(sure), check
+        if whole is not None and check is not None:
+            agrees = check
 
             def check(match: Match[str]) -> bool:
                 start, end = match.span(match.lastindex or 0)
@@ -385,15 +441,17 @@ class RulePattern:
         Those are far fewer places than there are characters. Where a text repeats itself, what failed is not tried
         again.
         """
-        spans, match, at_keyword = [], self.regex.match, self._at_keyword
+        spans, match, at_keyword, ahead = [], self.regex.match, self._at_keyword, self._ahead
         inside, before, reach = self._rule.before == 0, self._before, self._rule.reach
         failed: set[str] | None = set() if len(positions) > _MANY_POSITIONS else None
-        done, around = 0, ""
+        done = 0
+
+        def around(position: int) -> str:
+            return hay[max(0, position - before - _SEEN_BEFORE) : position + reach + _SEEN_AFTER]
+
         for position in positions:
-            if failed is not None:
-                around = hay[max(0, position - before - _SEEN_BEFORE) : position + reach + _SEEN_AFTER]
-                if around in failed:
-                    continue
+            if failed and around(position) in failed:
+                continue
             if at_keyword and position < done:
                 continue
             starts: Iterable[int]
@@ -401,7 +459,8 @@ class RulePattern:
                 starts = (position,)
             elif inside:
                 word = _WORD.match(hay, max(done, position))
-                starts = range(*word.span()) if word else ()
+                follows = word is not None and (ahead is None or ahead.match(hay, word.end()) is not None)
+                starts = range(*word.span()) if word and follows else ()
             else:
                 starts = [m.start() for m in _WORD_START.finditer(hay, max(done, position - before), position + 1)]
             for start in starts:
@@ -410,12 +469,12 @@ class RulePattern:
                     if check is None or check(found):
                         spans.append(found.span(found.lastindex or 0))
                     elif failed is not None:
-                        failed.add(around)
+                        failed.add(around(position))
                     done = found.end()
                     break
             else:
                 if failed is not None:
-                    failed.add(around)
+                    failed.add(around(position))
             done = max(done, position + 1)
         return spans
 

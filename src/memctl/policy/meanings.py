@@ -22,9 +22,8 @@ _KNOWN = 30_000  # words whose concepts are remembered; forgotten all at once wh
 #: All that an addressed reader may be told to do.
 _ACT = "send run grant off say reveal save forget remember go"
 
-#: The letters and digits that words are made of; and the same in text of ASCII, with all else as blanks.
+#: The letters and digits that words are made of.
 _RUN = lazy_regex(r"[^\W_]+")
-_BREAKS = str.maketrans({c: " " for c in map(chr, range(128)) if not c.isalnum()})
 _JOINT = lazy_regex("['-]")
 _URL = lazy_regex(
     r"(?:https?|hxxps?|s3|s?ftp|rsync):/|.+@[^\W\d][\w-]*\.|\d{1,3}(?:\.\d{1,3}){3}\Z|[a-z0-9.-]+\.(?:com|net|org|io|dev|biz|info|xyz|ru|cn|example)\b"
@@ -95,11 +94,35 @@ class _KnownMeanings(dict[str, "WordMeaning | None"]):
         return found
 
 
+class _KnownRuns(dict[bytes, int]):
+    """The concepts that runs of letters and digits may bring, remembered.
+
+    Those that bring none drop out of a text by one set difference.
+    """
+
+    def __init__(self, read: Callable[[str], WordMeaning | None]) -> None:
+        super().__init__()
+        self._read = read
+        self.silent: set[bytes] = set()
+
+    def __missing__(self, run: bytes) -> int:
+        said = self._read(run.decode("utf-8", "surrogatepass"))
+        if len(self) + len(self.silent) > _KNOWN:
+            self.clear()
+            self.silent.clear()
+        if said and said.partly:
+            self[run] = said.partly
+            return said.partly
+        if len(run) <= WORD_SIZE:
+            self.silent.add(run)
+        return 0
+
+
 class WordMeanings:
     """The words of all languages, ready to be looked up."""
 
     __slots__ = (
-        "_exact", "_head", "_pairs", "_parts", "_phrases", "_sizes", "_stems",
+        "_exact", "_head", "_pairs", "_parts", "_phrases", "_runs", "_sizes", "_stems",
         "dense", "dense_word", "meaning", "tails",
     )  # fmt: skip
 
@@ -149,24 +172,24 @@ class WordMeanings:
                 runs = _RUN.findall(word)
                 part = max(runs[:-1] or runs, key=len, default="")  # the last one may go on
                 self._parts[part] = self._parts.get(part, 0) | concepts
-        self._pairs: dict[tuple[str, str], int] = {}
+        self._pairs: dict[tuple[bytes, bytes], int] = {}
         for first, begun in self._phrases.items():
             for second, phrases in begun.items():
-                pair = _RUN.findall(first)[-1], _RUN.findall(second)[0]
+                pair = _RUN.findall(first)[-1].encode(), _RUN.findall(second)[0].encode()
                 self._pairs[pair] = reduce(or_, [concepts for _, concepts, _ in phrases], self._pairs.get(pair, 0))
+        self._runs = _KnownRuns(self._read)
 
-    def concepts(self, low: str) -> int:
-        """The concepts, as bits, that clauses of a text in lower case may have: no clause of it has another one."""
-        is_plain = low.isascii()
-        runs = low.translate(_BREAKS).split() if is_plain else _RUN.findall(low)
-        bits = reduce(or_, [said.partly for said in map(self.meaning, set(runs)) if said is not None], 0)
+    def concepts_of_words(self, low: str, runs: list[bytes]) -> int:
+        """The concepts, as bits, that clauses of a text in lower case may have by single words, which are `runs`."""
+        known = self._runs
+        bits = reduce(or_, map(known.__getitem__, set(runs) - known.silent), 0)
         if ":/" in low or "@" in low or _DOMAIN.search(low):
             bits |= CONCEPTS["url"] | CONCEPTS["mail"]
-        if not is_plain:
-            runs = [*map(without_accents, runs)]
-        for pair in self._pairs.keys() & pairwise(runs):
-            bits |= self._pairs[pair]
         return bits
+
+    def concepts_of_phrases(self, runs: list[bytes]) -> int:
+        """The same by phrases: their first two words stand beside each other."""
+        return reduce(or_, [self._pairs[pair] for pair in self._pairs.keys() & pairwise(runs)], 0)
 
     def _read(self, said: str) -> WordMeaning | None:
         """What one word says; of `l'utilisateur` and `envoie-les` what their parts say."""
@@ -188,6 +211,12 @@ class WordMeanings:
         phrases = self._phrases.get(word)
         partly = concepts | self._parts.get(word, 0)
         return WordMeaning(concepts, tongues, phrases, partly) if partly or phrases else None
+
+
+def runs_of(low: str) -> list[bytes]:
+    """The runs of letters and digits of a text in lower case, without accents: as its words are looked up."""
+    words = [word if word.isascii() else without_accents(word) for word in _RUN.findall(low)]
+    return " ".join(words).encode("utf-8", "surrogatepass").split()
 
 
 @cache

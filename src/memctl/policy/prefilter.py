@@ -11,7 +11,6 @@ import re
 import sys
 from collections.abc import Callable
 from functools import reduce
-from itertools import filterfalse
 from operator import or_
 
 from memctl.annotations import NamedTuple
@@ -110,7 +109,8 @@ class Candidates(NamedTuple):
     """What the prefilter saw in one text: the rules that may match, the words that opened them, and signs of disguise.
 
     `numbers` says where what may be a number of seven digits or more begins and ends, and how many digits it has;
-    filled where `#num` is among the signs.
+    filled where `#num` is among the signs. `runs` are all the runs of letters and digits in lower case, where the text
+    is all ASCII.
     """
 
     rules: tuple[int, ...]
@@ -118,6 +118,7 @@ class Candidates(NamedTuple):
     signs: int
     spaced: bool = False
     numbers: list[tuple[int, int, int]] = []  # noqa: RUF012 - never changed
+    runs: list[bytes] | None = None
 
 
 #: A rule's number, and the bits of all that it needs.
@@ -231,11 +232,12 @@ class Prefilter:
         """The rules that `text` may break."""
         bits = _marks(text)
         raw = text.encode("utf-8", "surrogatepass")
-        if not text.isascii():
+        is_plain = text.isascii()
+        if not is_plain:
             raw, signs = _wide_signs(text, raw)
             bits |= signs
         words = raw.translate(_BREAKS).split()
-        telling = set(filterfalse(self._plain.__contains__, words))
+        telling = set(words) - self._plain
         known = self._known
         opened: list[_Need] = []
         meanings = [known[word] for word in telling]
@@ -255,7 +257,7 @@ class Prefilter:
         spaced = len(words) * 4 > len(text) and (
             len(_LETTERS.intersection(words)) >= _SPACED or _SPACED_NUMBER.search(text) is not None
         )
-        return Candidates(rules, hot, bits & FIRST_WORD_BIT - 1, spaced, numbers)
+        return Candidates(rules, hot, bits & FIRST_WORD_BIT - 1, spaced, numbers, words if is_plain else None)
 
     def _rules(self, bits: int, opened: list[_Need]) -> tuple[int, ...]:
         """Those of the opened rules, and of those that signs open, that find all that they need."""
@@ -280,6 +282,8 @@ class Prefilter:
             bits |= self._mixed(word)
         for found in self._contains.findall(word):
             bits |= self._within[found]
+        if not bits:
+            return 0, ()
         opens = self._opens.get(bits)
         if opens is None:
             if len(self._opens) >= _KNOWN_OPENINGS:

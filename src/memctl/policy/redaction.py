@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from memctl.policy.decisions import MemoryPolicy
     from memctl.policy.rule import Hit
 
+#: What stands where something was blotted out begins so.
+BLOTTED = "[REDACTED:"
 _FEW = 32  # different secrets that are each looked for all over a text; more of them only where words begin
 _HEAD = 8  # characters by which such a secret is known, and the shortest that is looked for elsewhere
 _WORD_STARTS = lazy_regex(r"(?<![A-Za-z0-9])\S")
@@ -95,7 +97,7 @@ def blot(text: str, hits: list[Hit]) -> str:
     for start, end, rule in sorted(spans, key=lambda s: (s[0], -s[1])):
         if start >= done:
             # Line ends inside a secret stay, so that every other line keeps its number.
-            out += [text[done:start], f"[REDACTED:{rule}]", "\n" * text.count("\n", start, end)]
+            out += [text[done:start], f"{BLOTTED}{rule}]", "\n" * text.count("\n", start, end)]
         done = max(done, end)
     return "".join([*out, text[done:]])
 

@@ -92,14 +92,15 @@ def accept_examples(text: str, hits: list[Hit]) -> list[Hit]:
     orders = [hit for hit in hits if hit.rule.kind in _INSTRUCTIONS]
     if not orders or any(hit.rule.id in _NEVER_SHOWN for hit in orders):
         return hits
-    quotations = _quotations(text)
+    quotations = _quotations(text, orders)
     quoted = []
     for hit in orders:
         at = bisect_left(quotations, (hit.start + 1, 0)) - 1
         if at < 0 or quotations[at][1] < hit.end:
             return hits
         quoted.append(quotations[at][0])
-    subject = [match.start() for match in _SUBJECT.finditer(text)]
+    around = _lines([(hit.start - _AROUND, hit.end + _AROUND) for hit in orders], text)
+    subject = [match.start() for lo, hi in around for match in _SUBJECT.finditer(text, lo, hi)]
     for hit, start in zip(orders, quoted, strict=True):
         # The passage around it is about such things, and nothing hands its quotation to the reader.
         near = subject[bisect_left(subject, hit.start - _AROUND) : bisect_left(subject, hit.end + _AROUND)]
@@ -109,16 +110,31 @@ def accept_examples(text: str, hits: list[Hit]) -> list[Hit]:
     return [hit._replace(action="accept") if hit.rule.kind in _INSTRUCTIONS else hit for hit in hits]
 
 
-def _quotations(text: str) -> list[tuple[int, int]]:
-    """Where blocks of code and quotations stand, in order, none within another."""
+def _quotations(text: str, hits: list[Hit]) -> list[tuple[int, int]]:
+    """Where blocks of code stand, and quotations in the lines of the hits, in order, none within another."""
     fences = [match.start() for match in _FENCE.finditer(text)]
     blocks = list(zip(fences[::2], [*fences[1::2], len(text)], strict=False))
     found = list(blocks)
-    for match in _QUOTED.finditer(text):
-        at = bisect_left(blocks, (match.start() + 1, 0)) - 1
-        if at < 0 or blocks[at][1] < match.start():
-            found.append(match.span())
+    for lo, hi in _lines([(hit.start, hit.end) for hit in hits], text):
+        for match in _QUOTED.finditer(text, lo, hi):
+            at = bisect_left(blocks, (match.start() + 1, 0)) - 1
+            if at < 0 or blocks[at][1] < match.start():
+                found.append(match.span())
     return sorted(found)
+
+
+def _lines(spans: list[tuple[int, int]], text: str) -> list[tuple[int, int]]:
+    """From where to where the lines go in which these spans are, in order, none twice: no quotation goes beyond one."""
+    lines: list[tuple[int, int]] = []
+    for start, end in sorted(spans):
+        lo = text.rfind("\n", 0, max(0, start)) + 1
+        hi = text.find("\n", end)
+        hi = len(text) if hi < 0 else hi
+        if lines and lo <= lines[-1][1]:
+            lines[-1] = lines[-1][0], max(hi, lines[-1][1])
+        else:
+            lines.append((lo, hi))
+    return lines
 
 
 # --- before a verb -------------------------------------------------------------------------------------------------
