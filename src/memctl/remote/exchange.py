@@ -43,8 +43,6 @@ _ROUNDS, _TRIES = 3, 6
 _PORTION = 1000
 #: Bytes of what others wrote, inflated, that are taken at once: how much it is decides nothing about this machine.
 _MOST_NEWS = segments.MOST_INFLATED
-#: What in a state may take an item away.
-_REMOVE = "life", "gone"
 
 
 class Exchanged(NamedTuple):
@@ -72,6 +70,11 @@ class Exchanged(NamedTuple):
     leaves: "list[dict[str, Any]]" = []  # noqa: RUF012 - never changed
     became: str = ""
     more: bool = False
+
+
+def _may_remove(state: merge.State) -> bool:
+    """Whether a state may take an item away."""
+    return "life" in state or "gone" in state
 
 
 class _DryRun(Exception):
@@ -184,7 +187,7 @@ class RemoteExchange:
                 self._take_stock(dirty[start : start + _PORTION])
         if not accept:
             known = remotes.get_keys(self.db, self.name, {one[2] for one in news.records})
-            may_remove = [one for one in news.records if one[2] in known or not one[3].keys().isdisjoint(_REMOVE)]
+            may_remove = [one for one in news.records if one[2] in known or _may_remove(one[3])]
             gone = self.done.archived + self.done.purged
             check_removals(self.db, self.remote, self._joined(may_remove, known).values(), gone)
         for number, some in enumerate(news.portions()):
@@ -513,6 +516,6 @@ class _News:
         by_key: dict[str, Records] = {}
         for one in self.records:
             by_key.setdefault(one[2], []).append(one)
-        ordered = sorted(by_key.values(), key=lambda some: any(not one[3].keys().isdisjoint(_REMOVE) for one in some))
+        ordered = sorted(by_key.values(), key=lambda some: any(_may_remove(one[3]) for one in some))
         for start in range(0, len(ordered), _PORTION):
             yield [one for some in ordered[start : start + _PORTION] for one in some]

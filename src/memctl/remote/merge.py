@@ -403,17 +403,19 @@ def rows(
     names       by key the id that it has here, where that is not the first one that it was born with
     newborn_at  by key what `newborn` says of its state, where that is known: its row needs fewer questions
     """
-    shown = _shown_ids(states := dict(sorted(states.items())), names or {})
-    by_id = {one: key for key, state in reversed(states.items()) for one in ids_of(state)}
+    states = dict(sorted(states.items()))
+    ids = {key: [*ids_of(state)] for key, state in states.items()}
+    shown = _shown_ids(ids, names or {})
+    by_id = {one: key for key, some in reversed(ids.items()) for one in some}
     by_id |= {one: key for key, one in shown.items()}
-    lives = {key: _life(state) for key, state in states.items()}
+    lives = {key: _life(state) if "life" in state else _ALIVE for key, state in states.items()}
     cut = _circles(states, lives, by_id)
-    purged = {one: state for state in states.values() if state.get("gone") for one in ids_of(state)}
+    purged = {one: state for key, state in states.items() if state.get("gone") for one in ids[key]}
     out = {}
     for key, state in states.items():
         taken = state if state.get("gone") else None
         if purged and not taken:
-            taken = next((purged[one] for one in ids_of(state) if one in purged), None)
+            taken = next((purged[one] for one in ids[key] if one in purged), None)
         if taken is not None:  # deleted, if who said it may want that, or is trusted; else it waits for a person
             final = view.trust == "high" or any(is_authored(state, stamp, view.mine) for stamp in taken["gone"])
             out[key] = MergedRow({}, () if final else (BY_OTHERS[1],), purge=final)
@@ -434,7 +436,8 @@ def _fields_at_birth(state: State, stamp: str) -> dict[str, Any]:
     out = dict(zip(FIELDS, fields, strict=True))
     for name in SETS:
         out[name] = _members(state[name]) if name in state else []
-    return out | {"content": state["text"][stamp][0], "archived": False, "superseded_by": None, "made": made}
+    out["content"], out["archived"], out["superseded_by"], out["made"] = state["text"][stamp][0], False, None, made
+    return out
 
 
 def _births(state: State) -> dict[str, list[Any]]:
@@ -442,25 +445,31 @@ def _births(state: State) -> dict[str, list[Any]]:
     return {stamp: one for stamp, one in state.get("born", {}).items() if len(one) > 1}
 
 
-def _shown_ids(states: Mapping[str, State], names: Mapping[str, str]) -> dict[str, str]:
+def _shown_ids(ids: Mapping[str, list[str]], names: Mapping[str, str]) -> dict[str, str]:
     """The id that each key's item has: what it has here, else the first one that it was born with.
+
+    ids  by key, in their order, those that it was born with
 
     An id that belongs to another key already (an accident among a million, or an attack) is left to that: the smaller
     key has it, or the one whose item is here.
     """
     out = dict(names)
     taken = set(out.values())
-    for key, state in states.items():  # in order
+    for key, some in ids.items():
         if key not in out:
-            first = next(iter(ids_of(state)), "")
+            first = some[0] if some else ""
             out[key] = f"MEM-{key[:12]}" if first in taken or not first else first
             taken.add(out[key])
     return out
 
 
-def _life(state: State) -> tuple[bool, "str | None", str]:
+#: What is known of the life of a state of which nobody said anything.
+_ALIVE: "tuple[bool, str | None, str]" = (False, None, "")
+
+
+def _life(state: State) -> "tuple[bool, str | None, str]":
     """Whether it is archived, what replaced it, and the stamp that says so."""
-    stamp, entry = max(state.get("life", {}).items(), default=("", (False, None)))
+    stamp, entry = max(state["life"].items(), default=("", (False, None)))
     return bool(entry[0]), entry[1], stamp
 
 
@@ -553,6 +562,10 @@ def _capped(name: str, state: State, view: MergeView) -> Any:
 
 def _members(held: Mapping[str, list[Any]]) -> list[str]:
     """The members of a set: what was added and not taken away since, in the first spelling."""
+    if len(held) == 1:  # nothing to put in order
+        ((adds, drops),) = held.values()
+        if len(adds) == 1 and not drops:
+            return [*adds.values()]
     alive = sorted(
         ([*adds.items()] if len(adds) == 1 and not drops else sorted(x for x in adds.items() if x[0] not in drops), key)
         for key, (adds, drops) in held.items()

@@ -216,7 +216,7 @@ def fields_of(item: MemoryItem, importance: float, links: Iterable[str]) -> dict
     source = item.provenance
     said = [f"{link.get('rel', '')} {link.get('to', '')}" for link in item.links if link.get("rel") != "supersedes"]
     said = [one for one in (*links, *said) if segments.is_reference(one.partition(" ")[2])]
-    places = [clean.one_line(_portable(one)) for one in source.chunk_ids]
+    places = [clean.one_line(_portable(one)) for one in source.chunk_ids if not one.startswith(FROM_REMOTE)]
     places = [one for one in places if one and not one.startswith(FROM_REMOTE)]
     successor = item.superseded_by if segments.is_reference(item.superseded_by) else None
     return {
