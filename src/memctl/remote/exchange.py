@@ -31,6 +31,7 @@ from memctl.store.remotes import KnownKey, KnownLog, OutgoingSegment, Remote
 if TYPE_CHECKING:
     from memctl.policy import MemoryPolicy
     from memctl.remote.carrier import Carrier
+    from memctl.remote.stock import TheirBirths
 
     Listing = dict[tuple[str, str], list[segments.SegmentName]]
     Parts = list[tuple[str, merge.State]]
@@ -184,7 +185,7 @@ class RemoteExchange:
             if start:
                 self.let_others_write()
             with self.db.atomic():
-                self._take_stock(dirty[start : start + _PORTION])
+                self._take_stock(dirty[start : start + _PORTION], news)
         if not accept:
             known = remotes.get_keys(self.db, self.name, {one[2] for one in news.records})
             may_remove = [one for one in news.records if one[2] in known or _may_remove(one[3])]
@@ -196,7 +197,7 @@ class RemoteExchange:
             with self.db.atomic():
                 before_it, version = version, remotes.version_of(self.db)
                 if version != before_it:  # others wrote: what they changed is known before anything is joined
-                    self._take_stock(remotes.dirty_ids(self.db))
+                    self._take_stock(remotes.dirty_ids(self.db), news)
                 self._bring(some, news)
         with self.db.atomic():
             remotes.save_logs(self.db, self.name, [*news.logs.values()])
@@ -213,11 +214,12 @@ class RemoteExchange:
     def _count(self, **counts: int) -> None:
         self.done = self.done._replace(**{name: count + getattr(self.done, name) for name, count in counts.items()})
 
-    def _take_stock(self, dirty: list[str]) -> None:
+    def _take_stock(self, dirty: list[str], news: "_News") -> None:
         """Let states say what changed of these items here."""
         self.remote = self.load()
         clock = max(int(ids.now_seconds() * 1_000_000), self.remote.clock + 1)
-        stock = Stock(self.db, self.remote, self.judge, merge.make_stamp(clock, self.remote.replica))
+        stamp = merge.make_stamp(clock, self.remote.replica)
+        stock = Stock(self.db, self.remote, self.judge, stamp, news.births)
         stock.take(dirty)
         changed = [*stock.changed.values()]
         if not self.remote.read_only:  # what is new is sent as it is: it need not be read again
@@ -434,6 +436,7 @@ class _News:
         self.left: list[tuple[str, str]] = []
         self.clock = self.count = self.refused = self._size = 0
         self._latest = int(ids.now_seconds() * 1_000_000) + segments.MOST_AHEAD
+        self._births: TheirBirths | None = None
 
     @property
     def is_full(self) -> bool:
@@ -510,6 +513,18 @@ class _News:
                 self.refused += 1
             else:
                 self.records.append((scope, replica, key, state, at))
+
+    def births(self) -> "TheirBirths":
+        """What was read, by the ids that it was born with."""
+        if self._births is None:
+            self._births = {}
+            said: dict[tuple[str, str], list[tuple[str, merge.State]]] = {}
+            for scope, replica, key, state, _ in self.records:
+                said.setdefault((scope, key), []).append((replica, state))
+            for (scope, key), some in said.items():
+                for item_id in {one for _, state in some for one in merge.ids_of(state)}:
+                    self._births.setdefault((scope, item_id), {})[key] = some
+        return self._births
 
     def portions(self) -> "Iterator[Records]":
         """The records, those of a key together; last come those by which something goes: what replaces it is there."""

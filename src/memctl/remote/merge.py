@@ -18,7 +18,8 @@ clock of each replica that whoever wrote the entry knew of this key.
 
 import hashlib
 import json
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from functools import reduce
 
 from memctl.annotations import Any, NamedTuple
 from memctl.names import TIERS
@@ -36,6 +37,8 @@ EDITED, REPLACED, REPLACED_TWICE, CIRCLE = (
 BY_OTHERS = "remote.archived", "remote.purged"
 #: How far the word of others goes: low, medium, high.
 TRUST = ("low", "medium", "high")
+#: Times that the same may have been said by which something is known again.
+_SAID_AGAIN = 4
 #: What others say of their own certainty counts for this much at low trust.
 LOW_CONFIDENCE = 0.5
 
@@ -258,6 +261,33 @@ def birth(item_id: str, fields: Mapping[str, Any], held: Iterable[str], stamp: s
     if rules := sorted(held):
         state["held"] = {stamp: rules}
     return {name: value for name, value in state.items() if value}
+
+
+def birth_of_known(state: State, theirs: Sequence[State], before: Collection[str]) -> State:
+    """A birth here of what others know under this key already: its text is an edit, unless theirs come from it.
+
+    theirs  what others say of the key
+    before  the texts that it has had here
+    """
+    ((stamp, (content, _)),) = state["text"].items()
+    said = {entry[0] for one in theirs for entry in one.get("text", {}).values()}
+    now = reduce(join, theirs, State()).get("text", {})
+    known = {at: entry for at, entry in now.items() if entry[0] in before}
+    if any(entry[0] == content for entry in now.values()) or (content in said and not known):
+        return state
+    seen = {author_of(stamp): stamp.partition(".")[0]}
+    for at, entry in known.items():
+        for author, clock in [(author_of(at), at.partition(".")[0]), *entry[-1].items()]:
+            if f"{clock}." < stamp:
+                seen[author] = max(clock, seen.get(author, ""))
+    return state | {"text": {stamp: [content, seen]}}
+
+
+def is_same(key: str, scope: str, theirs: Iterable[State], before: Collection[str]) -> bool:
+    """Whether what others know under a key is what had these texts here: one of them is its first, or theirs too."""
+    if any(entry[0] in before for one in theirs for entry in one.get("text", {}).values()):
+        return True
+    return any(key_of(scope, text, number) == key for text in before for number in range(_SAID_AGAIN))
 
 
 def change(state: State, was: MergedRow, now: Mapping[str, Any], held: Iterable[str], stamp: str) -> State:

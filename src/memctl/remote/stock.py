@@ -1,7 +1,7 @@
 """Taking stock: what changed here since the last time becomes states of keys, before anything of others is joined."""
 
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import count
 
 from memctl.annotations import Any
@@ -14,6 +14,8 @@ from memctl.store.remotes import KnownKey, Remote
 from memctl.text import clean
 from memctl.types import MemoryItem
 
+#: By a scope there and an id that something was born with: what stands in whose log of it, by its key.
+TheirBirths = dict[tuple[str, str], dict[str, list[tuple[str, merge.State]]]]
 #: How a reference begins that says from whom an item came here.
 FROM_REMOTE = "remote:"
 #: The fields that somebody words.
@@ -61,10 +63,13 @@ class Stock:
 
     changed  the keys that are other than before, and are to be sent
     waits    items that policy does not let out, and why
+    theirs   what others say that was read and is not joined yet; asked when something is born here
     """
 
-    def __init__(self, db: Database, remote: Remote, judge: ItemPolicy, stamp: str) -> None:
-        self.db, self.remote, self.stamp, self._judge = db, remote, stamp, judge
+    def __init__(
+        self, db: Database, remote: Remote, judge: ItemPolicy, stamp: str, theirs: "Callable[[], TheirBirths]" = dict
+    ) -> None:
+        self.db, self.remote, self.stamp, self._judge, self._theirs = db, remote, stamp, judge, theirs
         self.changed: dict[str, KnownKey] = {}
         self.waits: dict[str, str] = {}
         self._settled: list[str] = []
@@ -163,9 +168,26 @@ class Stock:
             self.waits[item.id] = "; ".join(verdict.reasons) or "policy"
             return
         scope = self.remote.scopes[item.scope]
-        key = next(one for one in self._keys(scope, item.content) if one not in self.changed)
         state = merge.birth(item.id, self._fields(item), (), self.stamp)
+        key, state = self._known_there(item, scope, state)
+        key = key or next(one for one in self._keys(scope, item.content) if one not in self.changed)
         self.changed[key] = KnownKey(key, scope, item.id, state, {}, unsent=True)
+
+    def _known_there(self, item: MemoryItem, scope: str, state: merge.State) -> tuple[str, merge.State]:
+        """The key that others know an item by which was shared there once, and its birth as one of that; or no key.
+
+        It has the id that they know and a text that both have had. An id alone is no proof: anybody may state one.
+        """
+        view = merge.MergeView(frozenset(self.remote.mine), self.remote.trust)
+        for key, said in sorted(self._theirs().get((scope, item.id), {}).items()):
+            theirs = [merge.admitted(one, replica, view) for replica, one in said]
+            if any(one.get("gone") for one in theirs) or key in self.changed:
+                continue
+            before = {item.content, *items.past_contents(self.db, item.id)}
+            is_free = not remotes.get_keys(self.db, self.remote.name, [key])
+            if is_free and merge.is_same(key, scope, theirs, before):
+                return key, merge.birth_of_known(state, theirs, before)
+        return "", state
 
     def _keys(self, scope: str, content: str) -> Iterator[str]:
         """The keys that a text may have, which are nobody's yet."""
