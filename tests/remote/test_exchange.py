@@ -22,6 +22,7 @@ from memctl.context import open_context
 from memctl.operation import READ
 from memctl.remote import exchange as exchanging
 from memctl.remote import merge, segments
+from memctl.remote.stock import Stock
 from memctl.store import remotes
 from support import PATIENCE, golden, operation
 
@@ -270,6 +271,35 @@ def test_who_writes_meanwhile_waits_for_a_portion_and_is_heard(monkeypatch: pyte
     assert "Bert was here." in anna.texts()
     assert f"{edited[0]} Anna says so." in anna.texts()
     assert anna.json("conflicts")["total"] == 1
+
+
+def test_much_that_is_written_meanwhile_is_noted_a_portion_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    anna, bert = homes("anna", "bert")
+    for number in range(2):
+        anna.say(f"Statement {number} about thing number {number}.")
+    anna.sync()
+    given_portions, given_take, taken = exchanging._News.portions, Stock.take, list[int]()
+
+    def portions(news: Any) -> Iterator[Any]:
+        for number, some in enumerate(given_portions(news)):
+            for thing in range(5 * number):  # between two transactions of bert's exchange
+                bert.say(f"Remark {thing} on subject number {thing}.")
+            yield some
+
+    def take(stock: Stock, dirty: list[str]) -> None:
+        taken.append(len(dirty))
+        given_take(stock, dirty)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(exchanging, "_PORTION", 1)
+        patched.setattr(exchanging._News, "portions", portions)
+        patched.setattr(Stock, "take", take)
+        assert bert.sync()["new"] == 2
+    assert max(taken) == 1
+    assert sum(taken) == 5
+    exchange(anna, bert, rounds=1)
+    assert len(anna.texts()) == 7
+    assert anna.texts() == bert.texts()
 
 
 #: Writes once for each line that it is told, or fails: its patience is none.

@@ -180,12 +180,7 @@ class RemoteExchange:
         for log in lost:
             anew.publish(self, log)
         version = remotes.version_of(self.db)
-        dirty = remotes.dirty_ids(self.db)
-        for start in range(0, len(dirty), _PORTION):
-            if start:
-                self.let_others_write()
-            with self.db.atomic():
-                self._take_stock(dirty[start : start + _PORTION], news)
+        self._take_all_stock(remotes.dirty_ids(self.db), news)
         if not accept:
             known = remotes.get_keys(self.db, self.name, {one[2] for one in news.records})
             may_remove = [one for one in news.records if one[2] in known or _may_remove(one[3])]
@@ -194,6 +189,8 @@ class RemoteExchange:
         for number, some in enumerate(news.portions()):
             if number:
                 self.let_others_write()
+            if version != remotes.version_of(self.db) and len(late := remotes.dirty_ids(self.db)) > _PORTION:
+                self._take_all_stock(late, news)
             with self.db.atomic():
                 before_it, version = version, remotes.version_of(self.db)
                 if version != before_it:  # others wrote: what they changed is known before anything is joined
@@ -213,6 +210,14 @@ class RemoteExchange:
 
     def _count(self, **counts: int) -> None:
         self.done = self.done._replace(**{name: count + getattr(self.done, name) for name, count in counts.items()})
+
+    def _take_all_stock(self, dirty: list[str], news: "_News") -> None:
+        """Take stock in portions; what others write meanwhile is taken in the transaction that joins."""
+        for start in range(0, len(dirty), _PORTION):
+            if start:
+                self.let_others_write()
+            with self.db.atomic():
+                self._take_stock(dirty[start : start + _PORTION], news)
 
     def _take_stock(self, dirty: list[str], news: "_News") -> None:
         """Let states say what changed of these items here."""
