@@ -22,6 +22,7 @@ from memctl.context import open_context
 from memctl.operation import READ
 from memctl.remote import exchange as exchanging
 from memctl.remote import merge, segments
+from memctl.remote.folder import FolderCarrier
 from memctl.remote.stock import Stock
 from memctl.store import remotes
 from support import PATIENCE, golden, operation
@@ -359,6 +360,31 @@ def test_a_restored_backup_is_a_copy_and_harmless() -> None:
     assert len(anna.texts()) == 3
     assert not twin.sync().get("became")
     assert len(list(Path(SHARED, "memctl", "project").iterdir())) == 2
+
+
+def test_a_copy_asks_the_remote_while_others_may_write(monkeypatch: pytest.MonkeyPatch) -> None:
+    (anna,) = homes("anna")
+    anna.say(FRIDAY)
+    anna.sync()
+    twin = Home("twin")
+    shutil.copy(anna.db, twin.db)
+    anna.say("Said after the copy.")
+    anna.sync()
+    asked = list[str]()
+
+    def free(name: str, given: Any) -> Any:
+        def ask(*args: Any) -> Any:
+            with closing(sqlite3.connect(twin.db, timeout=0)) as conn:
+                conn.execute("BEGIN IMMEDIATE")
+            asked.append(name)
+            return given(*args)
+
+        return ask
+
+    for name in ("listing", "read"):
+        monkeypatch.setattr(FolderCarrier, name, free(name, getattr(FolderCarrier, name)))
+    assert twin.sync()["became"]
+    assert asked.count("listing") >= 2
 
 
 def test_a_lost_remote_is_written_anew() -> None:

@@ -82,6 +82,10 @@ class _DryRun(Exception):
     pass
 
 
+class _UnreadLog(Exception):
+    """What stands at the remote in our name has to be read."""
+
+
 class RemoteExchange:
     """One store and one remote, with what carries between them.
 
@@ -97,6 +101,7 @@ class RemoteExchange:
         self._plain: dict[bytes, bytes] = {}
         self._packed: dict[str, tuple[int, int]] = {}  # segments by name: how many records, the newest clock
         self._unread: dict[tuple[str, str], int] | None = None  # how many segments of each log may still be read
+        self._published: dict[str, set[str]] = {}  # by a name of ours the stamps that stand there
         self._is_dry, self.portion = False, _PORTION
 
     def load(self) -> Remote:
@@ -137,6 +142,7 @@ class RemoteExchange:
 
     def _exchange(self, *, accept: bool, dry_run: bool) -> bool:
         """Whether more is to be read now: others had said more than is read at once. A dry run reads no further."""
+        self._published = {}
         self.judge = ItemPolicy(self.policy)  # it keeps the texts in which it has found nothing
         before = remotes.get_logs(self.db, self.name)
         own = {log: one._replace(hash="") for log, one in before.items() if log[1] == self.remote.replica}
@@ -169,15 +175,7 @@ class RemoteExchange:
 
     def _join(self, news: "_News", listing: "Listing", before: Mapping[Any, KnownLog], *, accept: bool) -> None:
         """Recognise, take stock, join, write rows, make segments. Raises RemovalsWait before anything is joined."""
-        lost = []
-        with self.db.atomic():
-            self.remote = self.load()
-            logs = remotes.get_logs(self.db, self.name)
-            for scope in sorted(set(self.remote.scopes.values())):
-                own = logs.get((scope, self.remote.replica))
-                if own == before.get((scope, self.remote.replica)):  # else another process was faster
-                    lost += self._recognise(scope, listing.get((scope, self.remote.replica), []), own)
-        for log in lost:
+        for log in self._recognise_all(listing, before):
             anew.publish(self, log)
         version = remotes.version_of(self.db)
         self._take_all_stock(remotes.dirty_ids(self.db), news)
@@ -315,6 +313,21 @@ class RemoteExchange:
 
     # --- whose log it is ------------------------------------------------------------------------------------------
 
+    def _recognise_all(self, listing: "Listing", before: Mapping[Any, KnownLog]) -> list[KnownLog]:
+        """Compare our logs there with what we know of them; those that are to be published anew."""
+        while True:
+            try:
+                with self.db.atomic():
+                    self.remote, lost = self.load(), list[KnownLog]()
+                    logs = remotes.get_logs(self.db, self.name)
+                    for scope in sorted(set(self.remote.scopes.values())):
+                        own = logs.get((scope, self.remote.replica))
+                        if own == before.get((scope, self.remote.replica)):  # else another process was faster
+                            lost += self._recognise(scope, listing.get((scope, self.remote.replica), []), own)
+                    return lost
+            except _UnreadLog:  # the remote is asked while others may write to this store
+                self._published[self.remote.replica] = self._published_by(self.remote.replica)
+
     def _recognise(self, scope: str, there: "list[segments.SegmentName]", own: KnownLog | None) -> list[KnownLog]:
         """Compare our log there with what we know of it: a crash after a push, a copy of this store, or a loss.
 
@@ -335,10 +348,14 @@ class RemoteExchange:
         return [own] if own and is_lost and not anew.stands_for_all(waiting) else []
 
     def _become_another(self) -> None:
-        """This store is a copy: another one has written in its name since. What it has not sent gets a new name."""
+        """This store is a copy: another one has written in its name since. What it has not sent gets a new name.
+
+        Raises _UnreadLog until it was read what that was.
+        """
         old, new = self.remote.replica, remotes.new_replica()
-        logs = remotes.get_logs(self.db, self.name)
-        published = self._published(old)
+        if old not in self._published:
+            raise _UnreadLog
+        logs, published = remotes.get_logs(self.db, self.name), self._published[old]
         sent = max((one.clock for one in logs.values() if one.replica == old), default=0)
         outbox = remotes.get_outbox(self.db, self.name)
         said = {key for out in outbox for key, _ in segments.records_of(out.plain or out.body)}
@@ -356,7 +373,7 @@ class RemoteExchange:
         remotes.save_remote(self.db, self.remote)
         self.done = self.done._replace(became=new)
 
-    def _published(self, replica: str) -> set[str]:
+    def _published_by(self, replica: str) -> set[str]:
         """The stamps in the logs there that have our old name, as far as they can be read."""
         scopes = sorted(set(self.remote.scopes.values()))
         found, stamps = self.carrier.listing(scopes), set[str]()
