@@ -180,6 +180,8 @@ class Stock:
         """
         view = merge.MergeView(frozenset(self.remote.mine), self.remote.trust)
         for key, said in sorted(self._theirs().get((scope, item.id), {}).items()):
+            if key == self._first_keys[scope, item.content] and all(merge.newborn(one) for _, one in said):
+                break  # nobody changed it, as most: its key is found as that of anything new
             theirs = [merge.admitted(one, replica, view) for replica, one in said]
             if any(one.get("gone") for one in theirs) or key in self.changed:
                 continue
