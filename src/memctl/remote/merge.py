@@ -18,8 +18,7 @@ clock of each replica that whoever wrote the entry knew of this key.
 
 import hashlib
 import json
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from functools import reduce
+from collections.abc import Collection, Iterable, Iterator, Mapping
 
 from memctl.annotations import Any, NamedTuple
 from memctl.names import TIERS
@@ -37,8 +36,6 @@ EDITED, REPLACED, REPLACED_TWICE, CIRCLE = (
 BY_OTHERS = "remote.archived", "remote.purged"
 #: How far the word of others goes: low, medium, high.
 TRUST = ("low", "medium", "high")
-#: Times that the same may have been said by which something is known again.
-_SAID_AGAIN = 4
 #: What others say of their own certainty counts for this much at low trust.
 LOW_CONFIDENCE = 0.5
 
@@ -263,33 +260,6 @@ def birth(item_id: str, fields: Mapping[str, Any], held: Iterable[str], stamp: s
     return {name: value for name, value in state.items() if value}
 
 
-def birth_of_known(state: State, theirs: Sequence[State], before: Collection[str]) -> State:
-    """A birth here of what others know under this key already: its text is an edit, unless theirs come from it.
-
-    theirs  what others say of the key
-    before  the texts that it has had here
-    """
-    ((stamp, (content, _)),) = state["text"].items()
-    said = {entry[0] for one in theirs for entry in one.get("text", {}).values()}
-    now = reduce(join, theirs, State()).get("text", {})
-    known = {at: entry for at, entry in now.items() if entry[0] in before}
-    if any(entry[0] == content for entry in now.values()) or (content in said and not known):
-        return state
-    seen = {author_of(stamp): stamp.partition(".")[0]}
-    for at, entry in known.items():
-        for author, clock in [(author_of(at), at.partition(".")[0]), *entry[-1].items()]:
-            if f"{clock}." < stamp:
-                seen[author] = max(clock, seen.get(author, ""))
-    return state | {"text": {stamp: [content, seen]}}
-
-
-def is_same(key: str, scope: str, theirs: Iterable[State], before: Collection[str]) -> bool:
-    """Whether what others know under a key is what had these texts here: one of them is its first, or theirs too."""
-    if any(entry[0] in before for one in theirs for entry in one.get("text", {}).values()):
-        return True
-    return any(key_of(scope, text, number) == key for text in before for number in range(_SAID_AGAIN))
-
-
 def change(state: State, was: MergedRow, now: Mapping[str, Any], held: Iterable[str], stamp: str) -> State:
     """The state after what a person here changed: `was` is the row as it was written, `now` the fields as they are."""
     held = set(held)
@@ -436,16 +406,14 @@ def rows(
     states = dict(sorted(states.items()))
     ids = {key: [*ids_of(state)] for key, state in states.items()}
     shown = _shown_ids(ids, names or {})
-    by_id = {one: key for key, some in reversed(ids.items()) for one in some}
-    by_id |= {one: key for key, one in shown.items()}
-    lives = {key: _life(state) if "life" in state else _ALIVE for key, state in states.items()}
+    by_id = {one: key for key, some in reversed(ids.items()) for one in some} | {one: key for key, one in shown.items()}
+    lives = {key: _life(state) for key, state in states.items()}
     cut = _circles(states, lives, by_id)
     purged = {one: state for key, state in states.items() if state.get("gone") for one in ids[key]}
     out = {}
     for key, state in states.items():
         taken = state if state.get("gone") else None
-        if purged and not taken:
-            taken = next((purged[one] for one in ids[key] if one in purged), None)
+        taken = taken or (next((purged[one] for one in ids[key] if one in purged), None) if purged else None)
         if taken is not None:  # deleted, if who said it may want that, or is trusted; else it waits for a person
             final = view.trust == "high" or any(is_authored(state, stamp, view.mine) for stamp in taken["gone"])
             out[key] = MergedRow({}, () if final else (BY_OTHERS[1],), purge=final)
@@ -466,8 +434,7 @@ def _fields_at_birth(state: State, stamp: str) -> dict[str, Any]:
     out = dict(zip(FIELDS, fields, strict=True))
     for name in SETS:
         out[name] = _members(state[name]) if name in state else []
-    out["content"], out["archived"], out["superseded_by"], out["made"] = state["text"][stamp][0], False, None, made
-    return out
+    return out | {"content": state["text"][stamp][0], "archived": False, "superseded_by": None, "made": made}
 
 
 def _births(state: State) -> dict[str, list[Any]]:
@@ -478,10 +445,8 @@ def _births(state: State) -> dict[str, list[Any]]:
 def _shown_ids(ids: Mapping[str, list[str]], names: Mapping[str, str]) -> dict[str, str]:
     """The id that each key's item has: what it has here, else the first one that it was born with.
 
-    ids  by key, in their order, those that it was born with
-
     An id that belongs to another key already (an accident among a million, or an attack) is left to that: the smaller
-    key has it, or the one whose item is here.
+    key has it, or the one whose item is here. `ids` are those that each was born with, in the order of the keys.
     """
     out = dict(names)
     taken = set(out.values())
@@ -493,13 +458,9 @@ def _shown_ids(ids: Mapping[str, list[str]], names: Mapping[str, str]) -> dict[s
     return out
 
 
-#: What is known of the life of a state of which nobody said anything.
-_ALIVE: "tuple[bool, str | None, str]" = (False, None, "")
-
-
 def _life(state: State) -> "tuple[bool, str | None, str]":
     """Whether it is archived, what replaced it, and the stamp that says so."""
-    stamp, entry = max(state["life"].items(), default=("", (False, None)))
+    stamp, entry = max(state["life"].items()) if "life" in state else ("", (False, None))
     return bool(entry[0]), entry[1], stamp
 
 
@@ -592,10 +553,6 @@ def _capped(name: str, state: State, view: MergeView) -> Any:
 
 def _members(held: Mapping[str, list[Any]]) -> list[str]:
     """The members of a set: what was added and not taken away since, in the first spelling."""
-    if len(held) == 1:  # nothing to put in order
-        ((adds, drops),) = held.values()
-        if len(adds) == 1 and not drops:
-            return [*adds.values()]
     alive = sorted(
         ([*adds.items()] if len(adds) == 1 and not drops else sorted(x for x in adds.items() if x[0] not in drops), key)
         for key, (adds, drops) in held.items()

@@ -1,7 +1,8 @@
 """Taking stock: what changed here since the last time becomes states of keys, before anything of others is joined."""
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from functools import reduce
 from itertools import count
 
 from memctl.annotations import Any
@@ -18,6 +19,8 @@ from memctl.types import MemoryItem
 TheirBirths = dict[tuple[str, str], dict[str, list[tuple[str, merge.State]]]]
 #: How a reference begins that says from whom an item came here.
 FROM_REMOTE = "remote:"
+#: Times that the same may have been said by which something is known again.
+_SAID_AGAIN = 4
 #: The fields that somebody words.
 _WORDS = "content", "title", "type", "tags", "entities", "links"
 
@@ -187,8 +190,8 @@ class Stock:
                 continue
             before = {item.content, *items.past_contents(self.db, item.id)}
             is_free = not remotes.get_keys(self.db, self.remote.name, [key])
-            if is_free and merge.is_same(key, scope, theirs, before):
-                return key, merge.birth_of_known(state, theirs, before)
+            if is_free and _is_same(key, scope, theirs, before):
+                return key, _birth_of_known(state, theirs, before)
         return "", state
 
     def _keys(self, scope: str, content: str) -> Iterator[str]:
@@ -233,6 +236,33 @@ class Stock:
             now["superseded_by"] = was.fields["superseded_by"]
         wrote = {name: one.wrote[name] for name in one.wrote if name != "left" and (held or name != "held")}
         self._save(one, merge.change(state, was, now, held, self.stamp), item.id, wrote)
+
+
+def _birth_of_known(state: merge.State, theirs: Sequence[merge.State], before: Collection[str]) -> merge.State:
+    """A birth here of what others know under this key already: its text is an edit, unless theirs come from it.
+
+    theirs  what others say of the key
+    before  the texts that it has had here
+    """
+    ((stamp, (content, _)),) = state["text"].items()
+    said = {entry[0] for one in theirs for entry in one.get("text", {}).values()}
+    now = reduce(merge.join, theirs, merge.State()).get("text", {})
+    known = {at: entry for at, entry in now.items() if entry[0] in before}
+    if any(entry[0] == content for entry in now.values()) or (content in said and not known):
+        return state
+    seen = {merge.author_of(stamp): stamp.partition(".")[0]}
+    for at, entry in known.items():
+        for author, clock in [(merge.author_of(at), at.partition(".")[0]), *entry[-1].items()]:
+            if f"{clock}." < stamp:
+                seen[author] = max(clock, seen.get(author, ""))
+    return state | {"text": {stamp: [content, seen]}}
+
+
+def _is_same(key: str, scope: str, theirs: Sequence[merge.State], before: Collection[str]) -> bool:
+    """Whether what others know under a key is what had these texts here: one of them is its first, or theirs too."""
+    if any(entry[0] in before for one in theirs for entry in one.get("text", {}).values()):
+        return True
+    return any(merge.key_of(scope, text, number) == key for text in before for number in range(_SAID_AGAIN))
 
 
 def fields_of(item: MemoryItem, importance: float, links: Iterable[str]) -> dict[str, Any]:
