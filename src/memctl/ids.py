@@ -28,13 +28,12 @@ def content_hash(text: str) -> str:
 def bytes_hash(data: bytes) -> str:
     """The hex SHA-256 of raw bytes, without a prefix (the form `corpus_hashes.sha256` holds)."""
     # hashlib loads OpenSSL, which takes 3 ms, longer than Python's own one needs for a short text.
-    own = "_sha2" if sys.version_info >= (3, 12) else "_sha256"
-    if len(data) <= _SHORT and "hashlib" not in sys.modules:
+    loaded = sys.modules.get("hashlib")
+    if loaded is None and len(data) <= _SHORT:
+        own = "_sha2" if sys.version_info >= (3, 12) else "_sha256"
         with suppress(ImportError):  # some builds of Python lack it
             return str(__import__(own).sha256(data).hexdigest())
-    from hashlib import sha256
-
-    return sha256(data).hexdigest()
+    return str((loaded or __import__("hashlib")).sha256(data).hexdigest())
 
 
 #: Seconds since the epoch; tests replace this one function to stop the clock.

@@ -186,10 +186,11 @@ def tidy_statement(item: MemoryItem) -> None:
 def references(item: MemoryItem, place: SourcePosition | None = None) -> list[str]:
     """All texts of an item beside its content, title, tags, entities and source, but for ids and hashes of our own."""
     source = item.provenance
-    return _telling(_texts([
-        item.id, item.scope, item.rule_id, item.corpus_id, item.superseded_by, item.links, source.source_kind,
-        source.chunk_ids, source.content_hashes, source.created_at, place.anchor if place else "",
-    ]))  # fmt: skip
+    return _telling(filter(None, (
+        item.id, item.scope, item.rule_id, item.corpus_id, item.superseded_by, *_texts(item.links or ()),
+        source.source_kind, *_texts(source.chunk_ids or ()), *_texts(source.content_hashes or ()), source.created_at,
+        place.anchor if place else "",
+    )))  # fmt: skip
 
 
 def _telling(words: Iterable[str]) -> list[str]:

@@ -3,9 +3,12 @@
 import zlib
 from pathlib import Path
 
+import pytest
+
 from homes import SHARED, exchange, homes
 
 FRIDAY, DATABASE = "We deploy on Fridays.", "The database is PostgreSQL 15."
+MONDAY, TUESDAY = "We deploy on Mondays.", "We deploy on Tuesdays."
 
 
 def test_what_is_not_changed_is_one_item_still_and_the_old_log_can_be_shortened() -> None:
@@ -32,14 +35,73 @@ def test_what_is_not_changed_is_one_item_still_and_the_old_log_can_be_shortened(
     assert bert.json("remote", "verify", "team")["status"] == "ok"
 
 
-def test_what_was_changed_is_two_items_of_which_review_knows() -> None:
-    anna, bert = homes("anna", "bert")
+#: What is edited before the remote is removed, here while it is, there while it is; what all have then, and conflicts.
+EDITS = {
+    "before": (MONDAY, "", "", [MONDAY], 0),
+    "meanwhile here": ("", MONDAY, "", [MONDAY], 0),
+    "before and here": (MONDAY, TUESDAY, "", [TUESDAY], 0),
+    "before and back": (MONDAY, FRIDAY, "", [FRIDAY], 0),
+    "before and there": (MONDAY, "", TUESDAY, [TUESDAY], 0),
+    "here and there": ("", MONDAY, TUESDAY, [MONDAY, TUESDAY], 1),
+}
+
+
+@pytest.mark.parametrize("trust", ["high", "medium"])
+@pytest.mark.parametrize("case", EDITS)
+def test_what_was_changed_is_one_item_still(case: str, trust: str) -> None:
+    before, here, there, texts, conflicts = EDITS[case]
+    anna, bert = homes("anna", "bert", trust=trust)
     said = anna.say(FRIDAY)
     exchange(anna, bert)
-    anna.ok("edit", said, "--content", "We deploy on Mondays.")
-    exchange(anna, bert)
+    if before:
+        anna.ok("edit", said, "--content", before)
+        exchange(anna, bert)
     anna.ok("remote", "remove", "team")
-    anna.join("--trust", "high")
+    for home, text in (anna, here), (bert, there):
+        if text:
+            home.ok("edit", said, "--content", text)
+    bert.sync()
+    anna.join("--trust", trust)
     exchange(anna, bert)
-    assert anna.texts() == bert.texts() == ["We deploy on Mondays."] * 2
-    assert anna.json("review")["counts"]["duplicate"] == 1
+    assert anna.texts() == bert.texts() == texts
+    assert said in {one["id"] for one in anna.items()} & {one["id"] for one in bert.items()}
+    for home in (anna, bert):
+        assert len(home.json("conflicts")["conflicts"]) == conflicts
+
+
+def test_who_has_it_from_another_and_adds_it_again_has_one_item_too() -> None:
+    anna, bert = homes("anna", "bert", trust="medium")
+    said = anna.say(FRIDAY)
+    anna.sync()
+    anna.ok("edit", said, "--content", MONDAY)
+    exchange(anna, bert)
+    bert.ok("remote", "remove", "team")
+    bert.join("--trust", "medium")
+    exchange(bert, anna)
+    assert anna.texts() == bert.texts() == [MONDAY]
+
+
+def test_an_id_alone_makes_no_two_statements_one() -> None:
+    """Others may say what they like of an id: a text that was never here is another statement."""
+    anna, bert = homes("anna", "bert", trust="medium")
+    said = anna.say(FRIDAY)
+    anna.sync()
+    bert.ok("remote", "remove", "team")
+    bert.say(TUESDAY)
+    bert.change("UPDATE memory_items SET id = ?", said)
+    bert.join("--trust", "medium")
+    exchange(bert, anna)
+    assert anna.texts() == bert.texts() == [FRIDAY, TUESDAY]
+
+
+def test_what_was_purged_there_takes_no_edit_with_it() -> None:
+    anna, bert = homes("anna", "bert", trust="medium")
+    said = anna.say(FRIDAY)
+    exchange(anna, bert)
+    anna.ok("purge", said, "--yes")
+    anna.sync()
+    bert.ok("remote", "remove", "team")
+    bert.ok("edit", said, "--content", MONDAY)
+    bert.join("--trust", "medium")
+    exchange(bert, anna)
+    assert bert.items()[0]["content"] == MONDAY

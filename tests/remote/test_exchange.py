@@ -22,6 +22,8 @@ from memctl.context import open_context
 from memctl.operation import READ
 from memctl.remote import exchange as exchanging
 from memctl.remote import merge, segments
+from memctl.remote.folder import FolderCarrier
+from memctl.remote.stock import Stock
 from memctl.store import remotes
 from support import PATIENCE, golden, operation
 
@@ -272,6 +274,35 @@ def test_who_writes_meanwhile_waits_for_a_portion_and_is_heard(monkeypatch: pyte
     assert anna.json("conflicts")["total"] == 1
 
 
+def test_much_that_is_written_meanwhile_is_noted_a_portion_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    anna, bert = homes("anna", "bert")
+    for number in range(2):
+        anna.say(f"Statement {number} about thing number {number}.")
+    anna.sync()
+    given_portions, given_take, taken = exchanging._News.portions, Stock.take, list[int]()
+
+    def portions(news: Any) -> Iterator[Any]:
+        for number, some in enumerate(given_portions(news)):
+            for thing in range(5 * number):  # between two transactions of bert's exchange
+                bert.say(f"Remark {thing} on subject number {thing}.")
+            yield some
+
+    def take(stock: Stock, dirty: list[str]) -> None:
+        taken.append(len(dirty))
+        given_take(stock, dirty)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(exchanging, "_PORTION", 1)
+        patched.setattr(exchanging._News, "portions", portions)
+        patched.setattr(Stock, "take", take)
+        assert bert.sync()["new"] == 2
+    assert max(taken) == 1
+    assert sum(taken) == 5
+    exchange(anna, bert, rounds=1)
+    assert len(anna.texts()) == 7
+    assert anna.texts() == bert.texts()
+
+
 #: Writes once for each line that it is told, or fails: its patience is none.
 _WRITER = """
 import sqlite3, sys
@@ -329,6 +360,31 @@ def test_a_restored_backup_is_a_copy_and_harmless() -> None:
     assert len(anna.texts()) == 3
     assert not twin.sync().get("became")
     assert len(list(Path(SHARED, "memctl", "project").iterdir())) == 2
+
+
+def test_a_copy_asks_the_remote_while_others_may_write(monkeypatch: pytest.MonkeyPatch) -> None:
+    (anna,) = homes("anna")
+    anna.say(FRIDAY)
+    anna.sync()
+    twin = Home("twin")
+    shutil.copy(anna.db, twin.db)
+    anna.say("Said after the copy.")
+    anna.sync()
+    asked = list[str]()
+
+    def free(name: str, given: Any) -> Any:
+        def ask(*args: Any) -> Any:
+            with closing(sqlite3.connect(twin.db, timeout=0)) as conn:
+                conn.execute("BEGIN IMMEDIATE")
+            asked.append(name)
+            return given(*args)
+
+        return ask
+
+    for name in ("listing", "read"):
+        monkeypatch.setattr(FolderCarrier, name, free(name, getattr(FolderCarrier, name)))
+    assert twin.sync()["became"]
+    assert asked.count("listing") >= 2
 
 
 def test_a_lost_remote_is_written_anew() -> None:

@@ -253,6 +253,8 @@ class Arrival:
             self._replaced.append((item.superseded_by, item.id))
 
     def _save_links(self, item: MemoryItem) -> None:
+        if not item.links and item.id not in self._links:
+            return
         before = {*self._links.get(item.id, ())}
         for link in before ^ {f"{one['rel']} {one['to']}" for one in item.links}:
             rel, _, to = link.partition(" ")
@@ -278,7 +280,9 @@ class Arrival:
             self._settle_standing(item, None, held)
             self._items.append(item)
             self._ids[extra, one.key] = "extra"
-        for extra in set(self._extras.get(one.key, ())) - row.extras.keys():
+        for extra in self._extras.get(one.key, ()):
+            if extra in row.extras:
+                continue
             remotes.drop_extras(self.db, self.remote.name, [extra])
             decided = self._there.get(extra) or items.get(self.db, extra)
             if decided is not None and not remotes.keys_of_items(self.db, self.remote.name, [extra]):

@@ -31,6 +31,7 @@ from memctl.store.remotes import KnownKey, KnownLog, OutgoingSegment, Remote
 if TYPE_CHECKING:
     from memctl.policy import MemoryPolicy
     from memctl.remote.carrier import Carrier
+    from memctl.remote.stock import TheirBirths
 
     Listing = dict[tuple[str, str], list[segments.SegmentName]]
     Parts = list[tuple[str, merge.State]]
@@ -43,8 +44,6 @@ _ROUNDS, _TRIES = 3, 6
 _PORTION = 1000
 #: Bytes of what others wrote, inflated, that are taken at once: how much it is decides nothing about this machine.
 _MOST_NEWS = segments.MOST_INFLATED
-#: What in a state may take an item away.
-_REMOVE = "life", "gone"
 
 
 class Exchanged(NamedTuple):
@@ -74,8 +73,17 @@ class Exchanged(NamedTuple):
     more: bool = False
 
 
+def _may_remove(state: merge.State) -> bool:
+    """Whether a state may take an item away."""
+    return "life" in state or "gone" in state
+
+
 class _DryRun(Exception):
     pass
+
+
+class _UnreadLog(Exception):
+    """What stands at the remote in our name has to be read."""
 
 
 class RemoteExchange:
@@ -93,6 +101,7 @@ class RemoteExchange:
         self._plain: dict[bytes, bytes] = {}
         self._packed: dict[str, tuple[int, int]] = {}  # segments by name: how many records, the newest clock
         self._unread: dict[tuple[str, str], int] | None = None  # how many segments of each log may still be read
+        self._published: dict[str, set[str]] = {}  # by a name of ours the stamps that stand there
         self._is_dry, self.portion = False, _PORTION
 
     def load(self) -> Remote:
@@ -133,6 +142,7 @@ class RemoteExchange:
 
     def _exchange(self, *, accept: bool, dry_run: bool) -> bool:
         """Whether more is to be read now: others had said more than is read at once. A dry run reads no further."""
+        self._published = {}
         self.judge = ItemPolicy(self.policy)  # it keeps the texts in which it has found nothing
         before = remotes.get_logs(self.db, self.name)
         own = {log: one._replace(hash="") for log, one in before.items() if log[1] == self.remote.replica}
@@ -165,35 +175,24 @@ class RemoteExchange:
 
     def _join(self, news: "_News", listing: "Listing", before: Mapping[Any, KnownLog], *, accept: bool) -> None:
         """Recognise, take stock, join, write rows, make segments. Raises RemovalsWait before anything is joined."""
-        lost = []
-        with self.db.atomic():
-            self.remote = self.load()
-            logs = remotes.get_logs(self.db, self.name)
-            for scope in sorted(set(self.remote.scopes.values())):
-                own = logs.get((scope, self.remote.replica))
-                if own == before.get((scope, self.remote.replica)):  # else another process was faster
-                    lost += self._recognise(scope, listing.get((scope, self.remote.replica), []), own)
-        for log in lost:
+        for log in self._recognise_all(listing, before):
             anew.publish(self, log)
         version = remotes.version_of(self.db)
-        dirty = remotes.dirty_ids(self.db)
-        for start in range(0, len(dirty), _PORTION):
-            if start:
-                self.let_others_write()
-            with self.db.atomic():
-                self._take_stock(dirty[start : start + _PORTION])
+        self._take_all_stock(remotes.dirty_ids(self.db), news)
         if not accept:
             known = remotes.get_keys(self.db, self.name, {one[2] for one in news.records})
-            may_remove = [one for one in news.records if one[2] in known or not one[3].keys().isdisjoint(_REMOVE)]
+            may_remove = [one for one in news.records if one[2] in known or _may_remove(one[3])]
             gone = self.done.archived + self.done.purged
             check_removals(self.db, self.remote, self._joined(may_remove, known).values(), gone)
         for number, some in enumerate(news.portions()):
             if number:
                 self.let_others_write()
+            if version != remotes.version_of(self.db) and len(late := remotes.dirty_ids(self.db)) > _PORTION:
+                self._take_all_stock(late, news)
             with self.db.atomic():
                 before_it, version = version, remotes.version_of(self.db)
                 if version != before_it:  # others wrote: what they changed is known before anything is joined
-                    self._take_stock(remotes.dirty_ids(self.db))
+                    self._take_stock(remotes.dirty_ids(self.db), news)
                 self._bring(some, news)
         with self.db.atomic():
             remotes.save_logs(self.db, self.name, [*news.logs.values()])
@@ -210,11 +209,20 @@ class RemoteExchange:
     def _count(self, **counts: int) -> None:
         self.done = self.done._replace(**{name: count + getattr(self.done, name) for name, count in counts.items()})
 
-    def _take_stock(self, dirty: list[str]) -> None:
+    def _take_all_stock(self, dirty: list[str], news: "_News") -> None:
+        """Take stock in portions; what others write meanwhile is taken in the transaction that joins."""
+        for start in range(0, len(dirty), _PORTION):
+            if start:
+                self.let_others_write()
+            with self.db.atomic():
+                self._take_stock(dirty[start : start + _PORTION], news)
+
+    def _take_stock(self, dirty: list[str], news: "_News") -> None:
         """Let states say what changed of these items here."""
         self.remote = self.load()
         clock = max(int(ids.now_seconds() * 1_000_000), self.remote.clock + 1)
-        stock = Stock(self.db, self.remote, self.judge, merge.make_stamp(clock, self.remote.replica))
+        stamp = merge.make_stamp(clock, self.remote.replica)
+        stock = Stock(self.db, self.remote, self.judge, stamp, news.births)
         stock.take(dirty)
         changed = [*stock.changed.values()]
         if not self.remote.read_only:  # what is new is sent as it is: it need not be read again
@@ -305,6 +313,21 @@ class RemoteExchange:
 
     # --- whose log it is ------------------------------------------------------------------------------------------
 
+    def _recognise_all(self, listing: "Listing", before: Mapping[Any, KnownLog]) -> list[KnownLog]:
+        """Compare our logs there with what we know of them; those that are to be published anew."""
+        while True:
+            try:
+                with self.db.atomic():
+                    self.remote, lost = self.load(), list[KnownLog]()
+                    logs = remotes.get_logs(self.db, self.name)
+                    for scope in sorted(set(self.remote.scopes.values())):
+                        own = logs.get((scope, self.remote.replica))
+                        if own == before.get((scope, self.remote.replica)):  # else another process was faster
+                            lost += self._recognise(scope, listing.get((scope, self.remote.replica), []), own)
+                    return lost
+            except _UnreadLog:  # the remote is asked while others may write to this store
+                self._published[self.remote.replica] = self._published_by(self.remote.replica)
+
     def _recognise(self, scope: str, there: "list[segments.SegmentName]", own: KnownLog | None) -> list[KnownLog]:
         """Compare our log there with what we know of it: a crash after a push, a copy of this store, or a loss.
 
@@ -325,10 +348,14 @@ class RemoteExchange:
         return [own] if own and is_lost and not anew.stands_for_all(waiting) else []
 
     def _become_another(self) -> None:
-        """This store is a copy: another one has written in its name since. What it has not sent gets a new name."""
+        """This store is a copy: another one has written in its name since. What it has not sent gets a new name.
+
+        Raises _UnreadLog until it was read what that was.
+        """
         old, new = self.remote.replica, remotes.new_replica()
-        logs = remotes.get_logs(self.db, self.name)
-        published = self._published(old)
+        if old not in self._published:
+            raise _UnreadLog
+        logs, published = remotes.get_logs(self.db, self.name), self._published[old]
         sent = max((one.clock for one in logs.values() if one.replica == old), default=0)
         outbox = remotes.get_outbox(self.db, self.name)
         said = {key for out in outbox for key, _ in segments.records_of(out.plain or out.body)}
@@ -346,7 +373,7 @@ class RemoteExchange:
         remotes.save_remote(self.db, self.remote)
         self.done = self.done._replace(became=new)
 
-    def _published(self, replica: str) -> set[str]:
+    def _published_by(self, replica: str) -> set[str]:
         """The stamps in the logs there that have our old name, as far as they can be read."""
         scopes = sorted(set(self.remote.scopes.values()))
         found, stamps = self.carrier.listing(scopes), set[str]()
@@ -431,6 +458,7 @@ class _News:
         self.left: list[tuple[str, str]] = []
         self.clock = self.count = self.refused = self._size = 0
         self._latest = int(ids.now_seconds() * 1_000_000) + segments.MOST_AHEAD
+        self._births: TheirBirths | None = None
 
     @property
     def is_full(self) -> bool:
@@ -508,11 +536,23 @@ class _News:
             else:
                 self.records.append((scope, replica, key, state, at))
 
+    def births(self) -> "TheirBirths":
+        """What was read, by the ids that it was born with."""
+        if self._births is None:
+            self._births = {}
+            said: dict[tuple[str, str], list[tuple[str, merge.State]]] = {}
+            for scope, replica, key, state, _ in self.records:
+                said.setdefault((scope, key), []).append((replica, state))
+            for (scope, key), some in said.items():
+                for item_id in {one for _, state in some for one in merge.ids_of(state)}:
+                    self._births.setdefault((scope, item_id), {})[key] = some
+        return self._births
+
     def portions(self) -> "Iterator[Records]":
         """The records, those of a key together; last come those by which something goes: what replaces it is there."""
         by_key: dict[str, Records] = {}
         for one in self.records:
             by_key.setdefault(one[2], []).append(one)
-        ordered = sorted(by_key.values(), key=lambda some: any(not one[3].keys().isdisjoint(_REMOVE) for one in some))
+        ordered = sorted(by_key.values(), key=lambda some: any(_may_remove(one[3]) for one in some))
         for start in range(0, len(ordered), _PORTION):
             yield [one for some in ordered[start : start + _PORTION] for one in some]

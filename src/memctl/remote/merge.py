@@ -403,17 +403,17 @@ def rows(
     names       by key the id that it has here, where that is not the first one that it was born with
     newborn_at  by key what `newborn` says of its state, where that is known: its row needs fewer questions
     """
-    shown = _shown_ids(states := dict(sorted(states.items())), names or {})
-    by_id = {one: key for key, state in reversed(states.items()) for one in ids_of(state)}
-    by_id |= {one: key for key, one in shown.items()}
+    states = dict(sorted(states.items()))
+    ids = {key: [*ids_of(state)] for key, state in states.items()}
+    shown = _shown_ids(ids, names or {})
+    by_id = {one: key for key, some in reversed(ids.items()) for one in some} | {one: key for key, one in shown.items()}
     lives = {key: _life(state) for key, state in states.items()}
     cut = _circles(states, lives, by_id)
-    purged = {one: state for state in states.values() if state.get("gone") for one in ids_of(state)}
+    purged = {one: state for key, state in states.items() if state.get("gone") for one in ids[key]}
     out = {}
     for key, state in states.items():
         taken = state if state.get("gone") else None
-        if purged and not taken:
-            taken = next((purged[one] for one in ids_of(state) if one in purged), None)
+        taken = taken or (next((purged[one] for one in ids[key] if one in purged), None) if purged else None)
         if taken is not None:  # deleted, if who said it may want that, or is trusted; else it waits for a person
             final = view.trust == "high" or any(is_authored(state, stamp, view.mine) for stamp in taken["gone"])
             out[key] = MergedRow({}, () if final else (BY_OTHERS[1],), purge=final)
@@ -442,25 +442,25 @@ def _births(state: State) -> dict[str, list[Any]]:
     return {stamp: one for stamp, one in state.get("born", {}).items() if len(one) > 1}
 
 
-def _shown_ids(states: Mapping[str, State], names: Mapping[str, str]) -> dict[str, str]:
+def _shown_ids(ids: Mapping[str, list[str]], names: Mapping[str, str]) -> dict[str, str]:
     """The id that each key's item has: what it has here, else the first one that it was born with.
 
     An id that belongs to another key already (an accident among a million, or an attack) is left to that: the smaller
-    key has it, or the one whose item is here.
+    key has it, or the one whose item is here. `ids` are those that each was born with, in the order of the keys.
     """
     out = dict(names)
     taken = set(out.values())
-    for key, state in states.items():  # in order
+    for key, some in ids.items():
         if key not in out:
-            first = next(iter(ids_of(state)), "")
+            first = some[0] if some else ""
             out[key] = f"MEM-{key[:12]}" if first in taken or not first else first
             taken.add(out[key])
     return out
 
 
-def _life(state: State) -> tuple[bool, "str | None", str]:
+def _life(state: State) -> "tuple[bool, str | None, str]":
     """Whether it is archived, what replaced it, and the stamp that says so."""
-    stamp, entry = max(state.get("life", {}).items(), default=("", (False, None)))
+    stamp, entry = max(state["life"].items()) if "life" in state else ("", (False, None))
     return bool(entry[0]), entry[1], stamp
 
 

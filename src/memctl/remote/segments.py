@@ -271,7 +271,7 @@ def _inflate(body: bytes) -> tuple[dict[str, Any], int, bool]:
         raise SegmentProblem("cannot be read") from exc
     if not isinstance(data, dict):
         raise SegmentProblem("cannot be read, or inflates to more than a segment may")
-    is_plain = len(raw) <= _MOST_RECORD and "\\u" not in text and not _LONE.search(text)
+    is_plain = len(raw) <= _MOST_RECORD and "\\u" not in text and (text.isascii() or not _LONE.search(text))
     return data, len(raw), is_plain
 
 
@@ -357,21 +357,37 @@ def _is_life(value: object) -> bool:
 def _is_birth(value: object) -> bool:
     if not isinstance(value, list) or not value or not all(map(_is_word, value[:2])):
         return False
-    fields = value[2:]
     if len(value) == 1:
         return True
-    return len(fields) == len(merge.FIELDS) and all(map(_is_field, merge.FIELDS, fields))
+    if len(value) != 2 + len(merge.FIELDS):
+        return False
+    # In the order of FIELDS, after the id and when it was made.
+    _, _, *words, tier, confidence, importance, validation, expires, source = value
+    return (
+        all(map(_is_word, words)) and tier in TIERS and validation in VALIDATIONS and _is_share(confidence)
+        and _is_share(importance) and _is_expiry(expires) and _is_source(source)
+    )  # fmt: skip
 
 
 def _is_field(name: str, value: object) -> bool:
     if name in ("title", "type"):
         return _is_word(value)
     if name in ("confidence", "importance"):
-        return value.__class__ in (int, float) and 0 <= value <= 1
+        return _is_share(value)
     if name in ("tier", "validation"):
         return value in (TIERS if name == "tier" else VALIDATIONS)
-    if name == "expires_at":
-        return value is None or (isinstance(value, str) and _TIME.fullmatch(value) is not None)
+    return _is_expiry(value) if name == "expires_at" else _is_source(value)
+
+
+def _is_share(value: Any) -> bool:
+    return value.__class__ in (int, float) and bool(0 <= value <= 1)
+
+
+def _is_expiry(value: object) -> bool:
+    return value is None or (isinstance(value, str) and _TIME.fullmatch(value) is not None)
+
+
+def _is_source(value: object) -> bool:
     return (
         isinstance(value, list) and len(value) == 3 and all(map(_is_word, value[:2]))
         and isinstance(value[2], list) and len(value[2]) <= MOST_REFERENCES and all(map(is_reference, value[2]))

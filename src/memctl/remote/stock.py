@@ -1,7 +1,8 @@
 """Taking stock: what changed here since the last time becomes states of keys, before anything of others is joined."""
 
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from functools import reduce
 from itertools import count
 
 from memctl.annotations import Any
@@ -14,8 +15,12 @@ from memctl.store.remotes import KnownKey, Remote
 from memctl.text import clean
 from memctl.types import MemoryItem
 
+#: By a scope there and an id that something was born with: what stands in whose log of it, by its key.
+TheirBirths = dict[tuple[str, str], dict[str, list[tuple[str, merge.State]]]]
 #: How a reference begins that says from whom an item came here.
 FROM_REMOTE = "remote:"
+#: Times that the same may have been said by which something is known again.
+_SAID_AGAIN = 4
 #: The fields that somebody words.
 _WORDS = "content", "title", "type", "tags", "entities", "links"
 
@@ -61,10 +66,13 @@ class Stock:
 
     changed  the keys that are other than before, and are to be sent
     waits    items that policy does not let out, and why
+    theirs   what others say that was read and is not joined yet; asked when something is born here
     """
 
-    def __init__(self, db: Database, remote: Remote, judge: ItemPolicy, stamp: str) -> None:
-        self.db, self.remote, self.stamp, self._judge = db, remote, stamp, judge
+    def __init__(
+        self, db: Database, remote: Remote, judge: ItemPolicy, stamp: str, theirs: "Callable[[], TheirBirths]" = dict
+    ) -> None:
+        self.db, self.remote, self.stamp, self._judge, self._theirs = db, remote, stamp, judge, theirs
         self.changed: dict[str, KnownKey] = {}
         self.waits: dict[str, str] = {}
         self._settled: list[str] = []
@@ -163,9 +171,28 @@ class Stock:
             self.waits[item.id] = "; ".join(verdict.reasons) or "policy"
             return
         scope = self.remote.scopes[item.scope]
-        key = next(one for one in self._keys(scope, item.content) if one not in self.changed)
         state = merge.birth(item.id, self._fields(item), (), self.stamp)
+        key, state = self._known_there(item, scope, state)
+        key = key or next(one for one in self._keys(scope, item.content) if one not in self.changed)
         self.changed[key] = KnownKey(key, scope, item.id, state, {}, unsent=True)
+
+    def _known_there(self, item: MemoryItem, scope: str, state: merge.State) -> tuple[str, merge.State]:
+        """The key that others know an item by which was shared there once, and its birth as one of that; or no key.
+
+        It has the id that they know and a text that both have had. An id alone is no proof: anybody may state one.
+        """
+        view = merge.MergeView(frozenset(self.remote.mine), self.remote.trust)
+        for key, said in sorted(self._theirs().get((scope, item.id), {}).items()):
+            if key == self._first_keys[scope, item.content] and all(merge.newborn(one) for _, one in said):
+                break  # nobody changed it, as most: its key is found as that of anything new
+            theirs = [merge.admitted(one, replica, view) for replica, one in said]
+            if any(one.get("gone") for one in theirs) or key in self.changed:
+                continue
+            before = {item.content, *items.past_contents(self.db, item.id)}
+            is_free = not remotes.get_keys(self.db, self.remote.name, [key])
+            if is_free and _is_same(key, scope, theirs, before):
+                return key, _birth_of_known(state, theirs, before)
+        return "", state
 
     def _keys(self, scope: str, content: str) -> Iterator[str]:
         """The keys that a text may have, which are nobody's yet."""
@@ -211,12 +238,39 @@ class Stock:
         self._save(one, merge.change(state, was, now, held, self.stamp), item.id, wrote)
 
 
+def _birth_of_known(state: merge.State, theirs: Sequence[merge.State], before: Collection[str]) -> merge.State:
+    """A birth here of what others know under this key already: its text is an edit, unless theirs come from it.
+
+    theirs  what others say of the key
+    before  the texts that it has had here
+    """
+    ((stamp, (content, _)),) = state["text"].items()
+    said = {entry[0] for one in theirs for entry in one.get("text", {}).values()}
+    now = reduce(merge.join, theirs, merge.State()).get("text", {})
+    known = {at: entry for at, entry in now.items() if entry[0] in before}
+    if any(entry[0] == content for entry in now.values()) or (content in said and not known):
+        return state
+    seen = {merge.author_of(stamp): stamp.partition(".")[0]}
+    for at, entry in known.items():
+        for author, clock in [(merge.author_of(at), at.partition(".")[0]), *entry[-1].items()]:
+            if f"{clock}." < stamp:
+                seen[author] = max(clock, seen.get(author, ""))
+    return state | {"text": {stamp: [content, seen]}}
+
+
+def _is_same(key: str, scope: str, theirs: Sequence[merge.State], before: Collection[str]) -> bool:
+    """Whether what others know under a key is what had these texts here: one of them is its first, or theirs too."""
+    if any(entry[0] in before for one in theirs for entry in one.get("text", {}).values()):
+        return True
+    return any(merge.key_of(scope, text, number) == key for text in before for number in range(_SAID_AGAIN))
+
+
 def fields_of(item: MemoryItem, importance: float, links: Iterable[str]) -> dict[str, Any]:
     """The fields of an item as a state has them; what says where on this machine it is from stays here."""
     source = item.provenance
     said = [f"{link.get('rel', '')} {link.get('to', '')}" for link in item.links if link.get("rel") != "supersedes"]
     said = [one for one in (*links, *said) if segments.is_reference(one.partition(" ")[2])]
-    places = [clean.one_line(_portable(one)) for one in source.chunk_ids]
+    places = [clean.one_line(_portable(one)) for one in source.chunk_ids if not one.startswith(FROM_REMOTE)]
     places = [one for one in places if one and not one.startswith(FROM_REMOTE)]
     successor = item.superseded_by if segments.is_reference(item.superseded_by) else None
     return {

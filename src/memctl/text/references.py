@@ -45,8 +45,12 @@ _PATTERNS = (
 #: What statements are held to; the others are only named (`memctl entities`).
 CITED = ("path", "symbol", "url", "version", "commit")
 #: What is in every text that refers to something; the expression of all kinds costs far more than to look for these.
-_SIGNS = ("`", "()", "://", "@", "kefile", "rfile", "sfile", "mfile", "tfile")
-_SIGNED = re.compile(r"\.[A-Za-z]|[0-9a-f]{7}")
+_SIGNS = ("`", "()", "://", "@")
+_FILES = ("kefile", "rfile", "sfile", "mfile", "tfile")
+_POINTED = re.compile(r"\.[A-Za-z]")
+#: Digits of a commit as one sign: to look for seven of it takes a tenth of an expression's time.
+_HEXADECIMAL = bytes(120 if byte in b"0123456789abcdef" else 32 for byte in range(256))
+_COMMIT = b"x" * 7
 #: What names a version, and the kinds that need none of the signs above.
 _NUMBERED, _PLAIN_KINDS = re.compile(r"\d\.\d"), ("cve", "date", "version")
 #: Endings by which a bare word is a file; those of domains and of names of things are not among them.
@@ -82,16 +86,25 @@ class Reference(NamedTuple):
 def find_references(text: str) -> list[Reference]:
     """What a statement refers to, each once, in the order of the text."""
     found: dict[tuple[str, str, object], Reference] = {}
-    if any(map(text.__contains__, _SIGNS)) or _SIGNED.search(text):
-        named = find_named(text)
-    else:
-        named = find_named(text, _PLAIN_KINDS) if _NUMBERED.search(text) else iter(())
-    for one in named:
+    kinds = _kinds_in(text)
+    for one in find_named(text, kinds) if kinds is not None else ():
         if one.kind in CITED:
             found.setdefault((one.kind, one.target, one.lines), one)
             if len(found) == MOST:
                 break
     return list(found.values())
+
+
+def _kinds_in(text: str) -> "tuple[str, ...] | None":
+    """Which kinds a text may name, as `find_named` takes them: (), all; None where it can name none of CITED."""
+    has_point = "." in text
+    if any(map(text.__contains__, _SIGNS)) or ("file" in text and any(map(text.__contains__, _FILES))):
+        return ()
+    if has_point and _POINTED.search(text):
+        return ()
+    if _COMMIT in text.encode("utf-8", "surrogatepass").translate(_HEXADECIMAL):
+        return ()
+    return _PLAIN_KINDS if has_point and _NUMBERED.search(text) else None
 
 
 def find_named(text: str, kinds: "tuple[str, ...]" = ()) -> Iterator[Reference]:

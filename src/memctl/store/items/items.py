@@ -309,6 +309,12 @@ def revisions(db: Database, item_id: str) -> list[dict[str, Any]]:
     return out
 
 
+def past_contents(db: Database, item_id: str) -> set[str]:
+    """The contents that an item has had, as far as its revisions tell."""
+    found = (one["snapshot"] for one in revisions(db, item_id))
+    return {state["content"] for state in found if isinstance(state, dict) and isinstance(state.get("content"), str)}
+
+
 # --- write -----------------------------------------------------------------------------------------------------------
 
 
