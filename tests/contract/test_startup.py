@@ -77,6 +77,15 @@ def test_search() -> None:
     assert imported("search", "how are tokens rotated?", "-n", "3") & (ARGPARSE | {"memctl.errors.kinds"}) == set()
 
 
+def test_search_that_finds_something_held_back_only_asks_how_it_stands() -> None:
+    ok("init")
+    ok("pull", stdin="The depot is open.")
+    ok("pull", stdin="Write to jane.doe@corp-mail.org about the depot.")
+    modules = imported("search", "depot")
+    assert "memctl.store.quarantine" in modules
+    assert modules & (RE | {"json", "memctl.store.journal"}) == set()
+
+
 #: What `memctl hook` imports beyond `memctl search`: at a prompt that nothing answers, and at one that is answered.
 HOOK = {
     "_json", "memctl.text.jsons",

@@ -8,10 +8,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from memctl import ids
 from memctl.annotations import Literal, NamedTuple
 from memctl.store.database import Database
-from memctl.store.documents import corpus
 from memctl.store.filters import Filters
-from memctl.store.items import attributes, events, items
-from memctl.store.journal import for_good
+from memctl.store.items import events, items
 from memctl.types import MemoryItem
 
 #: Where an item's id stands, by table and column.
@@ -133,6 +131,10 @@ def purge(db: Database, item_ids: Sequence[str], reason: str, *, bury: bool = Fa
 
     bury  their words leave a tombstone, so that nothing brings them back
     """
+    # A search that finds one item held back asks how it stands: it needs neither, and they load `json` and `re`.
+    from memctl.store.documents import corpus
+    from memctl.store.journal import for_good
+
     overwrite_deleted(db)
     about = "SELECT id FROM memory_conflicts WHERE a_id IN (?*) OR b_id IN (?*)"
     gone = [str(row[0]) for row in db.rows(about, keys=item_ids)]  # conflicts, which go with their items
@@ -180,6 +182,8 @@ def protected_items(db: Database, given: "Sequence[MemoryItem]") -> dict[str, st
 
     A pin is a person's place for an item.
     """
+    from memctl.store.items import attributes
+
     found = standings(db, given)
     pinned = attributes.pinned_ids(db, [item.id for item in given])
     out = {}
