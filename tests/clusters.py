@@ -16,6 +16,7 @@ import pytest
 
 from memctl import ids
 from memctl.remote import merge, segments
+from support import PATIENCE
 
 psycopg = pytest.importorskip("psycopg", reason="memctl[postgres] is not installed")
 
@@ -97,7 +98,8 @@ def cluster() -> Iterator[Cluster]:
 
 
 def _await(made: Cluster, server: "subprocess.Popen[bytes]") -> None:
-    for _ in range(600):
+    deadline = time.monotonic() + PATIENCE
+    while time.monotonic() < deadline:
         try:
             made.ask("SELECT 1", database="postgres")
         except psycopg.OperationalError:

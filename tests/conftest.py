@@ -5,6 +5,7 @@ import os
 import shutil
 import signal
 import sqlite3
+import time
 from collections.abc import Iterator
 from contextlib import suppress
 from itertools import count
@@ -192,3 +193,13 @@ def frozen(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(ids, "now_seconds", lambda: 1795176000.0)
     monkeypatch.setattr(ids, "new_id", new_id)
+
+
+@pytest.fixture
+def hour_ahead(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The clock is an hour ahead: a file that was written just now has a time stamp that is trusted.
+
+    On any machine: a fast one reads a file so soon that the stamp is too fresh, and the clock that stamps files may be
+    another than ours, or be set back meanwhile.
+    """
+    monkeypatch.setattr(ids, "now_seconds", lambda: time.time() + 3600)

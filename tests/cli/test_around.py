@@ -1,12 +1,14 @@
 """Looking around: context, timeline, topics, review."""
 
 import json
+import time
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from memctl import ids
 from memctl.context import open_context
 from memctl.lifecycle.topics import find_topics
 from memctl.ops.look.timeline import group_days
@@ -96,7 +98,9 @@ def test_each_item_is_in_one_topic_or_in_none(rows: list[tuple[str, str, str, li
 # --- context ------------------------------------------------------------------------------------------------------
 
 
-def test_context_is_recall_with_what_is_disputed_and_when_it_was_said() -> None:
+def test_context_is_recall_with_what_is_disputed_and_when_it_was_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    noon = time.time() - 1795176000  # 2026-11-20: the months until now are counted
+    monkeypatch.setattr(ids, "now_seconds", lambda: time.time() - noon)
     remember(OLD), remember(NEW)
     add(content="The payment gateway is old.", title="t", created_at="2026-01-05T10:00:00.000000+00:00")
     found = ok("context", "payment gateway", "--json").json()

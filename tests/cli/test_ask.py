@@ -6,7 +6,6 @@ Most models here are `cat`, whose answer is its prompt, and `echo`.
 import json
 import os
 import re
-import time
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +14,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from folders import write
-from memctl import ids
 from memctl.context import open_context
 from stores import STORE, change
 from support import Result, ok, operation, run
@@ -24,12 +22,8 @@ ask = operation("ask")
 
 
 @pytest.fixture
-def docs(scratch: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder with a guide, a note, and a notebook; beside it another one that holds a word of its own.
-
-    The clock is an hour ahead: the time stamp of a file that was written just now would not be trusted.
-    """
-    monkeypatch.setattr(ids, "now_seconds", lambda: time.time() + 3600)
+def docs(scratch: Path, hour_ahead: None) -> Path:
+    """A folder with a guide, a note, and a notebook; beside it another one that holds a word of its own."""
     write(
         scratch / "docs" / "guide.md",
         "# Guide\n\nThe gateway retries twice.\n\nThen it gives up, and the alarm rings.\n",

@@ -12,7 +12,6 @@ import pytest
 
 from memctl.context import open_context
 from memctl.errors import MemctlError
-from memctl.ingest import prepare
 from memctl.operation import CREATE, WRITE, Operation, Param
 from memctl.ops import TABLE
 from stores import change
@@ -288,10 +287,8 @@ SPOKEN = ("chat", "ask")
 
 
 @pytest.fixture(autouse=True)
-def store(monkeypatch: pytest.MonkeyPatch) -> None:
+def store(hour_ahead: None, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ZANZIBAR", BOTH)
-    for resolution in ("_COARSE_NS", "_FINE_NS"):  # what was written just now is kept like what is old
-        monkeypatch.setattr(prepare, resolution, 0)
     ok("init", ".memory")
 
 

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from memctl.text.tokens import estimate_tokens
 from stores import STORE, add, stored
-from support import Result, golden, ok, run, spawn
+from support import PATIENCE, Result, golden, ok, run, spawn
 
 PORT = "The zebra service listens on port 7421."
 ASKED = "On which port does the zebra service listen?"
@@ -226,12 +226,13 @@ def test_its_process_leaves_nothing_beside_the_store() -> None:
 
 
 def test_it_ends_in_time_whatever_it_waits_for() -> None:
-    with subprocess.Popen(["sleep", "60"], stdout=subprocess.PIPE) as silent:
-        done = subprocess.run(
-            [sys.executable, "-m", "memctl", "hook", "--client", "claude", "prompt", "--deadline", "0.5"],
-            stdin=silent.stdout, capture_output=True, timeout=50, check=False,
-        )  # fmt: skip
-        silent.kill()
+    silent, writer = os.pipe()
+    done = subprocess.run(
+        [sys.executable, "-m", "memctl", "hook", "--client", "claude", "prompt", "--deadline", "0.5"],
+        stdin=silent, capture_output=True, timeout=PATIENCE, check=False,
+    )  # fmt: skip
+    os.close(writer)
+    os.close(silent)
     assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
 
 
@@ -247,7 +248,8 @@ def test_a_reader_that_has_gone_is_no_failure() -> None:
     os.close(reader)
     done = subprocess.run(
         [sys.executable, "-m", "memctl", "hook", "--client", "claude", "prompt", *PATIENT],
-        input=json.dumps({"prompt": ASKED}).encode(), stdout=writer, stderr=subprocess.PIPE, timeout=50, check=False,
+        input=json.dumps({"prompt": ASKED}).encode(), stdout=writer, stderr=subprocess.PIPE, check=False,
+        timeout=PATIENCE,
     )  # fmt: skip
     os.close(writer)
     assert (done.returncode, done.stderr) == (0, b"")

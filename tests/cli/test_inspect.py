@@ -2,24 +2,19 @@
 
 import json
 import os
-import time
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from memctl import errors, ids
+from memctl import errors
 from stores import change
 from support import Result, golden, ok, run
 
 
 @pytest.fixture
-def docs(scratch: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder with three documents of one passage each, two of them in a folder below it, and an empty file.
-
-    The clock is an hour ahead: the time stamp of a file that was written just now would not be trusted.
-    """
-    monkeypatch.setattr(ids, "now_seconds", lambda: time.time() + 3600)
+def docs(scratch: Path, hour_ahead: None) -> Path:
+    """A folder with three documents of one passage each, two of them in a folder below it, and an empty file."""
     for name in ("guide.md", "api/auth.md", "api/keys.md"):
         path = scratch / "docs" / name
         path.parent.mkdir(parents=True, exist_ok=True)

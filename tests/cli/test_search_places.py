@@ -8,7 +8,7 @@ import pytest
 
 from memctl.types import MemoryItem
 from stores import change
-from support import ok
+from support import PATIENCE, ok
 
 GUIDE = "# Guide\n\nAll about doors.\n\n" + "Filler line.\n" * 30 + "\n## Footer\n\nThe footer is green.\n"
 
@@ -55,7 +55,7 @@ def test_vim_jumps_to_them() -> None:
         pytest.skip("no vim here")
     Path("places").write_bytes(ok("search", "footer", "--places").out)
     command = ["vim", "-es", "-u", "NONE", "-q", "places", "+redir! > at", "+echo expand('%').':'.line('.')", "+qa!"]
-    subprocess.run(command, check=False, timeout=60, stdin=subprocess.DEVNULL)
+    subprocess.run(command, check=False, timeout=PATIENCE, stdin=subprocess.DEVNULL)
     assert Path("at").read_text().strip().startswith("docs/guide.md:")
 
 

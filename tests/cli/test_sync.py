@@ -207,10 +207,8 @@ def test_push_and_sync_are_one_path() -> None:
     assert folders.item_ids() == before
 
 
-@pytest.mark.usefixtures("docs")
+@pytest.mark.usefixtures("docs", "hour_ahead")
 def test_sync_takes_over_what_was_pushed(monkeypatch: pytest.MonkeyPatch) -> None:
-    ahead = ids.now_seconds() + 3600
-    monkeypatch.setattr(ids, "now_seconds", lambda: ahead)
     ok("push", "cache", "--source", "docs", "--db", "memory.db")
     before = folders.item_ids()
     done = sync("docs")
@@ -356,12 +354,10 @@ def test_a_change_during_the_first_look_is_not_missed(docs: Path, monkeypatch: p
 
 
 @pytest.mark.parametrize("files", [1000, pytest.param(10_000, marks=pytest.mark.slow)])
-def test_one_changed_file_of_many_costs_little(scratch: Path, files: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_one_changed_file_of_many_costs_little(scratch: Path, files: int, hour_ahead: None) -> None:
     """CPU time as a part of what the whole folder took: so the machine does not matter."""
     for n in range(files):
         write(scratch / "docs" / f"{n % 50}" / f"{n}.md", f"# Page {n}\n\nWhat there is to say about page {n}.\n")
-    ahead = ids.now_seconds() + 3600
-    monkeypatch.setattr(ids, "now_seconds", lambda: ahead)
 
     def cost(wanted: dict[str, int]) -> float:
         before = time.process_time()

@@ -25,9 +25,11 @@ OLD, NEW, OTHER, THIRD = (
 
 @pytest.fixture(params=["fresh", "settled"], autouse=True)
 def clock(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Time stamps of a file are trusted some time after they were made: our clock is an hour ahead for that."""
+    """Time stamps of a file are trusted some time after they were made, and never while our clock is an hour behind."""
     if request.param == "settled":
-        monkeypatch.setattr(ids, "now_seconds", lambda: time.time() + 3600)
+        request.getfixturevalue("hour_ahead")
+    else:
+        monkeypatch.setattr(ids, "now_seconds", lambda: time.time() - 3600)
 
 
 @pytest.fixture

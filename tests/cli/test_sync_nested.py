@@ -1,21 +1,15 @@
 """Mounts within mounts: the innermost one says where a file belongs, whoever syncs; see also test_sync."""
 
 import itertools
-import time
 from pathlib import Path
 
 import pytest
 
 import folders
 from folders import changes, check, sync, write
-from memctl import ids
 from support import ok
 
-
-@pytest.fixture(autouse=True)
-def clock(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Our clock is an hour ahead, so that time stamps are trusted, and a file that is as it was is not opened."""
-    monkeypatch.setattr(ids, "now_seconds", lambda: time.time() + 3600)
+pytestmark = pytest.mark.usefixtures("hour_ahead")  # a file that is as it was is not opened
 
 
 @pytest.fixture

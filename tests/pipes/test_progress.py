@@ -11,19 +11,25 @@ import pytest
 
 from support import PATIENCE, ok
 
-#: Each is held up where it works, for SQLite's own work cannot be made slow at will; a second is a tenth of one.
-_SLOW = """
+#: Each is held up where it works, for SQLite's own work cannot be made slow at will, until something was said of it
+#: (where nothing is to be said: for a moment); a second is a tenth of one.
+_SLOW = f"""
 import sys, threading, time
 from memctl.cli import main
+from memctl.context import Context
 from memctl.lifecycle import consolidate, correct
 from memctl.store import backup, check, contents, quarantine, runs
 
 wait = threading.Event.wait
 threading.Event.wait = lambda self, seconds=None: wait(self, 0.1 if seconds == 1 else seconds)
 
+told, progress = threading.Event(), Context.progress
+Context.progress = lambda self, message: (progress(self, message), "working" in message and told.set())
+
 def slow(module, name):
     done = getattr(module, name)
-    setattr(module, name, lambda *args, **more: time.sleep(0.3) or done(*args, **more))
+    seconds = 0.3 if "--quiet" in sys.argv else {PATIENCE}
+    setattr(module, name, lambda *args, **more: (told.wait(seconds), done(*args, **more))[1])
 
 for module, name in (
     (backup, "back_up"), (backup, "vacuum"), (check, "check_store"), (consolidate, "plan"), (contents, "reset_store"),

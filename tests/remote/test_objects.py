@@ -20,6 +20,7 @@ import pytest
 from homes import Home, exchange
 from memctl.remote import objects, segments
 from memctl.remote.carrier import SegmentPlace
+from support import PATIENCE
 
 obstore = pytest.importorskip("obstore", reason="memctl[s3] is not installed")
 
@@ -38,7 +39,8 @@ def served(program: str, *words: str) -> Iterator[str]:
     line = [path, *(str(port) if word == "PORT" else word for word in words)]
     server = subprocess.Popen(line, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, stdin=subprocess.DEVNULL)
     try:
-        for _ in range(600):
+        deadline = time.monotonic() + PATIENCE
+        while time.monotonic() < deadline:
             if server.poll() is not None:
                 pytest.skip(f"{program} does not start here")
             try:

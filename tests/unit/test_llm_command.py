@@ -12,6 +12,7 @@ import pytest
 
 from memctl import errors, process
 from memctl.llm.command import ModelCommand, Spend, run
+from support import PATIENCE
 
 
 @pytest.fixture(autouse=True)
@@ -24,9 +25,9 @@ def temp(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     assert list(folder.iterdir()) == []
 
 
-def python(code: str, **how: object) -> ModelCommand:
+def python(code: str, *argv: str, **how: object) -> ModelCommand:
     """A model that is a line of Python."""
-    return ModelCommand((sys.executable, "-S", "-c", code), **how)  # type: ignore[arg-type]
+    return ModelCommand((sys.executable, "-S", "-c", code, *argv), **how)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("mode", ["stdin", "file"])
@@ -127,11 +128,10 @@ def test_one_that_takes_too_long_is_stopped_with_all_it_started(mode: str, tmp_p
 
 def ends(pid: int) -> bool:
     """Whether a process that was killed is gone; that takes the system a moment."""
-    tries = 2000
-    while alive(pid) and tries:
+    deadline = time.monotonic() + PATIENCE
+    while alive(pid) and time.monotonic() < deadline:
         time.sleep(0.005)
-        tries -= 1
-    return tries > 0
+    return not alive(pid)
 
 
 def alive(pid: int) -> bool:
@@ -168,12 +168,27 @@ def test_whoever_stops_listening_stops_the_model(kind: type[BaseException], tmp_
     assert ends(int(pid.read_text()))
 
 
-def test_pieces_come_as_they_are_made_and_characters_whole() -> None:
+def test_pieces_come_as_they_are_made_and_characters_whole(tmp_path: Path) -> None:
+    """The model says a byte when all before it were heard that make whole characters."""
     pieces: list[str] = []
-    code = "import os, time\nfor b in ('né€😀'.encode() + b'\\xff!'):\n os.write(1, bytes([b])); time.sleep(0.01)"
-    answer = run(python(code), "", on_text=pieces.append)
+    heard = tmp_path / "heard"
+
+    def hear(piece: str) -> None:
+        pieces.append(piece)
+        heard.write_text("".join(pieces), encoding="utf-8")
+
+    code = (
+        "import os, pathlib, sys, time\nheard = pathlib.Path(sys.argv[1])\n"
+        "for n, letter in enumerate('né€😀'):\n"
+        "    for byte in letter.encode():\n        os.write(1, bytes([byte])); time.sleep(0.001)\n"
+        f"    end = time.monotonic() + {PATIENCE}\n"
+        "    while time.monotonic() < end and not (heard.exists() and len(heard.read_text('utf-8')) > n):\n"
+        "        time.sleep(0.001)\n"
+        "os.write(1, b'\\xff!')"
+    )
+    answer = run(python(code, str(heard)), "", on_text=hear)
     assert answer.text == "".join(pieces) == "né€😀�!"
-    assert len(pieces) > 3
+    assert pieces[:4] == ["n", "é", "€", "😀"]
 
 
 @pytest.mark.parametrize("limit", [1, 70_000, 1_000_000])
