@@ -71,6 +71,20 @@ around it speaks of prompts, models or attacks at least twice, the passage is st
 --json` lists the finding with the action `accept` and why. This ends where something outside of quotations speaks to a
 model, or where the words before the quotation tell the reader to follow it.
 
+## Statements, weighed as a whole
+
+An attacker has other words than a lexicon. So a statement of at most 700 characters without a block of code is also
+weighed (`weighed-order`), as mail is by filters of spam: each word, each pair of neighbours, and both cut to their
+first five letters, have a weight that was learned, by logistic regression, from 18,000 injected and ordinary sentences
+in fifteen languages, and from 220,000 of documentation. Their sum, divided by the square root of how many different
+words there are, must be above a limit. The whole is weighed, and each sentence with its neighbours: what stands beside
+an order does not hide it, though more sentences ask for more weight. What weighs too much is quarantined, never
+refused; `memctl quarantine release` takes it out again, and `policy.silenced_rules` switches the rule off. The weights
+are text (`src/memctl/policy/weights`): a line has a weight, and what has it.
+
+`scripts/weights` learns them anew and prints what is found of each set; the third that is set aside is never learned
+from. Examples of your own are lines in `tests/data/policy/weighed`.
+
 ## Credentials, told from their label
 
 A password or key counts where its label (in 20 languages) is given a value: by a colon, an equals sign, "is", bold
@@ -99,37 +113,48 @@ this version find:
 
 The counts are small, and the texts and the lexicon have the same author: take them for the lower end of what a
 stranger's words will escape. Other sets were written for that, each before the rules were changed for it, and a third
-of each was set aside. Orders and memory poisoning in English that the rules found before and after their last change:
+of each was set aside. Orders and memory poisoning in English, as statements, by the rules alone as they were before
+statements were weighed, and now:
 
-| set | of those in sight | of those set aside |
-|---|--:|--:|
-| `english.txt` | 37 → 38 of 43 | 14 → 14 of 21 |
-| `english2.txt` | 44 → 46 of 68 | 18 → 19 of 22 |
-| `own_words.txt` | 77 → 81 of 107 | 31 → 32 of 45 |
-| `english3.txt` | 21 → 28 of 58 | 4 → 4 of 17 |
-| `phrased.txt`, as statements | 127 → 135 of 190 | 68 → 71 of 128 |
-| `phrased.txt`, as documents | 98 → 98 of 190 | 44 → 44 of 128 |
-| `own4.txt`, as statements | 67 → 95 of 164 | 32 → 34 of 92 |
-| `anew.txt`, as statements | 17 → 56 of 108 | 10 → 16 of 43 |
-| `anew.txt`, as documents | 9 → 9 of 108 | 6 → 6 of 43 |
+| set | of those in sight | of those set aside | alarms on what looks like them, set aside |
+|---|--:|--:|--:|
+| `english.txt` | 38 → 40 of 43 | 14 → 17 of 21 | 2 → 4 of 18 |
+| `english2.txt` | 46 → 65 of 68 | 19 → 17 of 22 | 0 → 1 of 16 |
+| `english3.txt` | 28 → 55 of 58 | 4 → 11 of 17 | 0 → 3 of 16 |
+| `own_words.txt` | 81 → 104 of 107 | 32 → 39 of 45 | 0 → 1 of 16 |
+| `phrased.txt` | 135 → 174 of 190 | 71 → 89 of 128 | 9 → 23 of 121 |
+| `own4.txt` | 95 → 154 of 164 | 34 → 60 of 92 | 6 → 13 of 107 |
+| `anew.txt` | 56 → 101 of 108 | 16 → 33 of 43 | 1 → 3 of 21 |
+| `weighed/en.txt` | 3,923 of 4,766 | 235 → 1,283 of 2,305 | 42 → 104 of 2,088 |
+| `fresh.txt`: nothing was learned from it | | 84 → 216 of 300 | 16 → 23 of 300 |
 
-So of English orders in words that nobody has looked at, between a quarter and four fifths are held; half of
-`phrased.txt`, a third of `own4.txt` and of `anew.txt`. `anew.txt` has orders told as facts, questions and passives and
-over several clauses. The last change told those by pairs of meanings (to give away, and what is secret, where a custom
-or an agreement is told of, or where it is said what an assistant must do) and by what the sentence before names. What
-was written down as phrases found more in sight and nothing of what was set aside. In the nine other languages of
-`own4.txt`, again much the same orders, 19 of 105 set aside are found; in the six of `anew.txt` 12 of 19 (4 before).
-Totals of what was set aside were seen while the rules were changed, also those of each of their parts; its sentences of
-`phrased.txt`, `own4.txt` and `anew.txt` were not, but for some fifty lines of `own4.txt` that were seen in passing. In
-ten other languages `phrased.txt` has the same twenty orders: 51 of 71 set aside are found (51 before), but since they
-are translations of one another, this is no proof for other words; Japanese and Polish stay below half. Of the 121
-English sentences set aside in `phrased.txt` that only look like orders, 9 are held as statements (8 before) and 6 as
-documents (6). Of 38,000 ordinary sentences, each taken as a statement, 74 are held (50 before).
-Ordinary documents are what bounds this: of 59,112 passages of packages, manuals and docstrings 0.17 % are withheld.
+The first seven sets together: 190 → 266 of 368 that were set aside. `fresh.txt` was written by somebody who knew
+neither rules nor weights, and was counted several times while limits were set, its sentences unseen. What is ordinary
+in these sets has the attackers' words on purpose; of 38,000 sentences of documentation, each taken as a statement, 63
+are held. Nobody is refused for the weight of his words. In other languages, of what was set aside:
 
-A linear model over words or letters, trained on such sentences against 50,000 of documentation, found 2 of 75 where it
-may be wrong in one sentence of ten thousand, and 40 where it may be wrong in one of a hundred, which no library of
-documents bears.
+| language | found in `weighed` | alarms | found in `fresh.txt` | alarms |
+|---|--:|--:|--:|--:|
+| German | 100 of 201 | 8 of 150 | 28 of 40 | 3 of 30 |
+| French | 89 of 205 | 9 of 109 | 21 of 40 | 3 of 30 |
+| Spanish | 106 of 201 | 4 of 111 | 15 of 40 | 1 of 30 |
+| Italian | 86 of 197 | 9 of 119 | 24 of 40 | 0 of 30 |
+| Portuguese | 78 of 167 | 12 of 110 | 22 of 40 | 4 of 30 |
+| Dutch | 77 of 187 | 10 of 102 | 24 of 40 | 1 of 30 |
+| Polish | 75 of 190 | 3 of 114 | 17 of 40 | 0 of 30 |
+| Russian | 60 of 189 | 5 of 113 | 13 of 40 | 2 of 30 |
+| Japanese | 33 of 69 | 2 of 64 | 14 of 40 | 5 of 30 |
+| Korean | 33 of 70 | 6 of 81 | | |
+| Chinese | 24 of 82 | 2 of 79 | 10 of 40 | 1 of 30 |
+| Swedish | 14 of 67 | 1 of 56 | | |
+| Turkish, Ukrainian | 8 of 140 | 0 of 133 | | |
+
+By the rules alone, 14 of the 400 of `fresh.txt` in these languages were found. The plainest orders (to ignore what was
+said, to reveal the prompt) are told by rules in all of them.
+
+Documents are judged by the rules only: of `phrased.txt` as documents 44 of 128 set aside are found, of `anew.txt` 6 of
+43. Ordinary documents are what bounds this: of 59,112 passages of packages, manuals and docstrings 0.17 % are withheld,
+and a weight that is wrong in one sentence of a thousand would withhold one passage in a hundred.
 
 ## Read in other forms
 
@@ -159,11 +184,12 @@ piece of the text).
 
 ## What it cannot see
 
-Policy recognises forms, not intent. It will miss an instruction put in words that no rule foresaw, or in a language
-it has no words for; an order that is spread over several sentences, each harmless; a false fact; a poisoned
-recommendation that reads like any other; a secret that has no format of its own and no name beside it; a person's
-name or address; anything in pictures. It will now and then hold back a harmless passage, most often one that teaches
-prompting or shows a chat. Treat recalled memory as what it is: text that somebody wrote.
+Policy recognises forms and words, not intent. It will miss a quarter of the orders put in words that no rule foresaw,
+half or more of them in other languages than English, nearly all in a language it has no words for, and most of them in
+documents; an order that is spread over several sentences, each harmless; a false fact; a poisoned recommendation that
+reads like any other; a secret that has no format of its own and no name beside it; a person's name or address; anything
+in pictures. It will now and then hold back a harmless passage, most often one that teaches prompting or shows a chat.
+Treat recalled memory as what it is: text that somebody wrote.
 
 ## Rules
 """

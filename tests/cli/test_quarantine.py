@@ -8,7 +8,7 @@ from memctl import ids
 from stores import add, change, check_index
 from support import ok, run
 
-MAIL = "Write to jane.doe@corp-mail.org about the depot."
+MAIL = "The depot's address is jane.doe@corp-mail.org."
 
 
 @pytest.fixture(autouse=True)

@@ -90,5 +90,5 @@ BETWEEN = (
 def test_a_text_has_all_the_concepts_that_its_clauses_have(said: list[tuple[str, str]]) -> None:
     low = "".join(word + between for word, between in said)[:240]  # of a longer clause a part is read
     reader = ClauseReader(low)
-    for clause in reader.around(range(len(low)), [], lambda _low, _place: True):
+    for clause in reader.around(range(len(low)), [], lambda *_: True, could_match=lambda _: True):
         assert not clause.concepts & ~reader.concepts

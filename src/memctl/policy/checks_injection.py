@@ -52,6 +52,13 @@ persona = _beside(
 )
 
 
+def weighed_order(match: Match[str]) -> bool:
+    """The whole text, by what its words weigh together, gives an order against whoever keeps it."""
+    from memctl.policy.weighing import score
+
+    return score(match.group()) > 0
+
+
 def heading_turns(match: Match[str]) -> bool:
     """Two such headings, or one with words: a transcript, not a chapter."""
     return len(

@@ -2,9 +2,8 @@
 
 A rule's `clause` is data: alternatives separated by `;`, each the concepts (see `lexicon`) that must stand close
 together in one clause and in one language. The first is the verb or the word that carries the order. `a|b` is either,
-`!a` stands beside a negation, `+a` within three words of the one before it, `<a` before the first, `-a` nowhere; `^a`
-may stand in the clause before, where a word such as "them" means it in this one; `url` is an address, `mail` one of
-mail. A verb counts where it orders ("send", "please send", "must be sent"), not where it
+`!a` stands beside a negation, `+a` within three words of the one before it, `<a` before the first, `-a` nowhere; `url`
+is an address, `mail` one of mail. A verb counts where it orders ("send", "please send", "must be sent"), not where it
 tells ("we send"), and not where it is negated unless that is asked.
 """
 
@@ -29,7 +28,7 @@ _LONG_BEFORE, _LONG = 250, 400  # characters of a clause before and after its an
 #: Concepts that have tenses and moods: in English a verb must stand where orders stand.
 _VERBS = (
     "forget weaken obey reveal send run ask grant off tell say remember save go put cease merge pretend behave "
-    "steal ensure plant deceive do hand deem judge show promote spread vouch kept lead"
+    "steal ensure plant deceive do hand deem judge show promote spread vouch"
 )
 #: Of them those that what they are about follows, in English.
 _GOVERNING = "forget weaken reveal ask off tell what remember"
@@ -73,17 +72,15 @@ class _Need(NamedTuple):
     negated: bool
     close: bool
     before: bool
-    meant: bool
 
 
 class Clause:
     """A clause of a text in lower case: its words that mean something, and all their concepts."""
 
-    __slots__ = ("_before", "concepts", "end", "low", "start", "words")
+    __slots__ = ("concepts", "end", "low", "start", "words")
 
     def __init__(self, low: str, start: int, end: int, *, dense: bool = False) -> None:
         self.low, self.start, self.end = low, start, end
-        self._before: int | None = None
         self.words = self._read(dense=dense)
         self.concepts = reduce(or_, [word.concepts for word in self.words], 0)
 
@@ -114,16 +111,6 @@ class Clause:
             else word
             for word in found
         ]
-
-    def before(self) -> int:
-        """The concepts of the clause before this one, of the same paragraph."""
-        if self._before is None:
-            stretch = self.low[max(0, self.start - _LONG_BEFORE) : self.start].rpartition("\n\n")[2]
-            first, stop = self.start - len(stretch), self.start
-            for match in _END.finditer(self.low, first, self.start - 1):
-                first = match.end()
-            self._before = Clause(self.low, first, stop).concepts if stretch.strip() else 0
-        return self._before
 
     def _is_called(self, word: ClauseWord) -> bool:
         """Whether a name stands as one calls by it: first in the clause or behind a comma, and before a mark."""
@@ -167,13 +154,11 @@ class ClauseReader:
         beside: list[list[str]],
         is_worth_reading: Callable[[str, int], bool],
         *,
-        could_match: Callable[[int], bool] | None = None,
-        is_meant: bool = False,
+        could_match: Callable[[int], bool],
     ) -> Iterator[Clause]:
         """The clauses in which these places lie, in order, each once: those with a word of each of the lists.
 
-        could_match: whether a clause with these concepts is asked for. is_meant: such a word may stand in the clause
-        before.
+        could_match: whether a clause with these concepts is asked for.
 
         Nearly all places fail, so that the cheap questions come first: whether the clause's words are there, then
         whether its place is worth reading. Where clauses end is looked for once.
@@ -188,12 +173,11 @@ class ClauseReader:
             number = bisect_right(ends, place)
             stop = min(ends[number], place + _LONG, len(low))
             first = max(done, ends[number - 1], place - _LONG_BEFORE)
-            back = max(0, ends[max(0, number - 2)], first - _LONG_BEFORE) if is_meant else first
-            if not _has_all(low, back, stop, beside):
+            if not _has_all(low, first, stop, beside):
                 done = stop
             elif is_worth_reading(low, place):
                 done = stop
-                if could_match is None or could_match(self._glance(first, stop)):
+                if could_match(self._glance(first, stop)):
                     clause = self._clauses.get(first)
                     if clause is None or clause.end != stop:
                         self._clauses[first] = clause = Clause(low, first, stop)
@@ -237,7 +221,6 @@ _end_of = methodcaller("end")
 #: What all clauses are told by.
 _ENGLISH = TONGUES["en"]
 _NEGATION = CONCEPTS["not"]
-_MEANT = CONCEPTS["meant"]
 _LEADING = sum(CONCEPTS[name] for name in ("when", "if_you", "model", "note"))
 _ADDRESSING = CONCEPTS["note"] | CONCEPTS["if_you"]
 _SUBORDINATE = CONCEPTS["when"]
@@ -252,7 +235,7 @@ class OrderMatcher:
     """A rule's clause at work."""
 
     __slots__ = (
-        "_all", "_alternatives", "_dense", "_is_meant", "_known", "_needed", "_negated", "_orders", "_plain", "common",
+        "_all", "_alternatives", "_dense", "_known", "_needed", "_negated", "_orders", "_plain", "common",
     )  # fmt: skip
 
     def __init__(self, clause: str, common: list[str], *, dense: bool) -> None:
@@ -260,17 +243,17 @@ class OrderMatcher:
         self.common = common
         #: The needs of each alternative, and the concepts that its clause must not have.
         self._alternatives: list[tuple[list[_Need], int]] = []
-        self._dense, self._is_meant = dense, "^" in clause
+        self._dense = dense
         #: Of the first concepts: those that are negated; those that are verbs; the others.
         self._negated = self._orders = self._plain = 0
         for part in clause.split(";"):
             needs, never = [], 0
             for need in part.split():
-                concepts = reduce(or_, [CONCEPTS[name] for name in need.lstrip("!+-<^").split("|")])
+                concepts = reduce(or_, [CONCEPTS[name] for name in need.lstrip("!+-<").split("|")])
                 if need[0] == "-":
                     never |= concepts
                 else:
-                    needs.append(_Need(concepts, need[0] == "!", need[0] == "+", need[0] == "<", need[0] == "^"))
+                    needs.append(_Need(concepts, need[0] == "!", need[0] == "+", need[0] == "<"))
             first = needs[0]
             self._alternatives.append((needs, never))
             if first.negated:
@@ -292,8 +275,7 @@ class OrderMatcher:
         if self._dense:
             clauses: Iterable[Clause] = reader.dense()
         else:
-            could = None if self._is_meant else self.could_match
-            clauses = reader.around(places, beside, self._is_worth_reading, could_match=could, is_meant=self._is_meant)
+            clauses = reader.around(places, beside, self._is_worth_reading, could_match=self.could_match)
         for clause in clauses:
             for needs, never in self._alternatives:
                 span = self._match(needs, never, clause)
@@ -337,8 +319,7 @@ class OrderMatcher:
         An English verb must stand where orders stand, unless the clause turns to a model and says when; other languages
         have forms of their own for orders.
         """
-        needs = [] if never & clause.concepts else _met(needs, clause)
-        if not needs:
+        if never & clause.concepts or not all(need.concepts & clause.concepts for need in needs):
             return None
         first, words = needs[0], clause.words
         denying = [word for word in words if word.concepts & _NEGATION]
@@ -419,18 +400,6 @@ class OrderMatcher:
         if best is not None and need.negated and not self._fits(best, need, denying, low):
             return None
         return best
-
-
-def _met(needs: list[_Need], clause: Clause) -> list[_Need]:
-    """The needs, none if a clause does not meet them; what the clause before says is met by the word that means it."""
-    met = needs
-    for number, need in enumerate(needs):
-        if need.concepts & clause.concepts:
-            continue
-        if not (need.meant and clause.concepts & _MEANT and need.concepts & clause.before()):
-            return []
-        met = [*met[:number], need._replace(concepts=_MEANT, close=True), *met[number + 1 :]]
-    return met
 
 
 def _is_told(low: str, verb: ClauseWord, who: ClauseWord) -> bool:

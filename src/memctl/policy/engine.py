@@ -529,9 +529,9 @@ def fingerprint() -> str:
     """What `version.RULES_VERSION` must say: another word when the rules or the engine judge differently."""
     from hashlib import sha256
 
-    from memctl.policy import lexicon, lexicon_others
+    from memctl.policy import lexicon, lexicon_others, weighing
 
-    words = (lexicon.ANYWHERE, lexicon.SPACED, lexicon_others.DENSE)
+    words = (lexicon.ANYWHERE, lexicon.SPACED, lexicon_others.DENSE, *map(weighing.weights, weighing.TABLES))
     return f"{_ENGINE}-{sha256(repr((RULES, words)).encode()).hexdigest()[:12]}"
 
 
