@@ -1,11 +1,16 @@
 """A remote that is removed and added again: the same place, under a new name there."""
 
+import json
 import zlib
+from itertools import count
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from homes import SHARED, exchange, homes
+from homes import SHARED, Home, exchange, homes
+from memctl import ids
+from memctl.remote import merge, segments
 
 FRIDAY, DATABASE = "We deploy on Fridays.", "The database is PostgreSQL 15."
 MONDAY, TUESDAY = "We deploy on Mondays.", "We deploy on Tuesdays."
@@ -66,6 +71,7 @@ def test_what_was_changed_is_one_item_still(case: str, trust: str) -> None:
     assert anna.texts() == bert.texts() == texts
     assert said in {one["id"] for one in anna.items()} & {one["id"] for one in bert.items()}
     for home in (anna, bert):
+        assert all(one["title"] == one["content"] for one in home.items()), "a title goes with its text"
         assert len(home.json("conflicts")["conflicts"]) == conflicts
 
 
@@ -105,3 +111,113 @@ def test_what_was_purged_there_takes_no_edit_with_it() -> None:
     bert.join("--trust", "medium")
     exchange(bert, anna)
     assert bert.items()[0]["content"] == MONDAY
+
+
+@pytest.mark.parametrize("first", ["known", "said again"])
+def test_what_is_said_again_meanwhile_in_its_first_words_is_a_statement_beside_it(
+    first: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whichever of the two has the smaller id: an edit there is none of what was said after it."""
+    anna, bert = homes("anna", "bert")
+    numbers = count(1) if first == "known" else count(99, -1)
+    real = ids.new_id
+    monkeypatch.setattr(ids, "new_id", lambda kind: f"MEM-{next(numbers):012d}" if kind == "MEM" else real(kind))
+    said = anna.say(FRIDAY)
+    exchange(anna, bert)
+    anna.ok("edit", said, "--content", MONDAY)
+    exchange(anna, bert)
+    anna.ok("remote", "remove", "team")
+    assert (said < anna.say(FRIDAY)) == (first == "known")
+    anna.join("--trust", "high")
+    exchange(anna, bert)
+    assert anna.texts() == bert.texts() == [FRIDAY, MONDAY]
+    assert anna.item(MONDAY)["id"] == said
+
+
+def test_an_edit_meanwhile_is_newer_than_what_it_has_seen_whatever_clocks_say(monkeypatch: pytest.MonkeyPatch) -> None:
+    anna, bert = homes("anna", "bert")
+    said = anna.say(FRIDAY)
+    exchange(anna, bert)
+    real = ids.now_seconds
+    with monkeypatch.context() as ahead:
+        ahead.setattr(ids, "now_seconds", lambda: real() + 3600)
+        bert.ok("edit", said, "--content", MONDAY)
+        bert.sync()
+    anna.sync()
+    anna.ok("remote", "remove", "team")
+    anna.ok("edit", said, "--content", TUESDAY)
+    anna.join("--trust", "high")
+    exchange(anna, bert)
+    assert anna.texts() == bert.texts() == [TUESDAY]
+
+
+# --- somebody who knows an id ----------------------------------------------------------------------------------------
+
+STRANGER = "ee" * 6
+
+
+def _forge(*records: tuple[str, merge.State]) -> None:
+    """A log of a stranger's with these records."""
+    room = Path(SHARED, "memctl", "project", STRANGER)
+    room.mkdir(parents=True)
+    for name, body in segments.pack("project", STRANGER, "mallory", 0, "", records):
+        (room / str(name)).write_bytes(body)
+
+
+def _claim(*item_ids: str, content: str = "") -> merge.State:
+    """That a stranger said something, with these ids."""
+    stamps = [merge.make_stamp(1_700_000_000_000_000 + n, STRANGER) for n in range(len(item_ids))]
+    state: merge.State = {"born": {at: [one] for at, one in zip(stamps, item_ids, strict=True)}}
+    return state | {"text": {stamps[0]: [content, {}]}} if content else state
+
+
+def _keys_of(home: Home, item_id: str) -> set[str]:
+    return {one.key for one in home.known() if one.item_id == item_id}
+
+
+def test_whoever_knows_an_id_finds_out_no_past_text_by_guessing() -> None:
+    (anna,) = homes("anna", trust="medium")
+    said = anna.say("Carol earns 91000 a year.", "--scope", "user")
+    anna.ok("edit", said, "--content", "Ask the office what somebody earns.")
+    anna.ok("scope", "mv", "user", "project")
+    guessed = {merge.key_of("project", f"Carol earns {n}000 a year.", 0) for n in range(80, 100)}
+    _forge(*((key, _claim(said)) for key in guessed))
+    anna.sync()
+    assert _keys_of(anna, said) == {merge.key_of("project", "Ask the office what somebody earns.", 0)}
+
+
+def test_whoever_knows_an_id_and_its_text_puts_it_under_no_other_statement(monkeypatch: pytest.MonkeyPatch) -> None:
+    anna, bert = homes("anna", "bert", trust="medium")
+    numbers, real = count(1), ids.new_id
+    monkeypatch.setattr(ids, "new_id", lambda kind: f"MEM-{next(numbers):012d}" if kind == "MEM" else real(kind))
+    said, other = anna.say(FRIDAY), bert.say(DATABASE)
+    exchange(anna, bert)
+    anna.ok("edit", said, "--content", MONDAY)
+    exchange(anna, bert)
+    anna.ok("remote", "remove", "team")
+    keys = {text: merge.key_of("project", text, 0) for text in (DATABASE, FRIDAY)}
+    assert keys[DATABASE] < keys[FRIDAY]
+    _forge((keys[DATABASE], _claim(said, content=MONDAY)))
+    anna.join("--trust", "medium")
+    exchange(anna, bert)
+    assert _keys_of(anna, said) == {keys[FRIDAY]}
+    assert _keys_of(anna, other) == {keys[DATABASE]}
+
+
+def test_statements_with_all_our_ids_are_looked_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    (anna,) = homes("anna", trust="medium")
+    lines = [json.dumps({"content": f"Fact {n} is about topic {n}.", "scope": "project"}) for n in range(40)]
+    Path("facts.jsonl").write_text("\n".join(lines))
+    anna.ok("import", "facts.jsonl")
+    everything = [one["id"] for one in anna.items()]
+    _forge(*((merge.key_of("project", f"Claim {n}", 0), _claim(*everything)) for n in range(5)))
+    looks: list[str] = []
+    admitted = merge.admitted
+
+    def noted(state: merge.State, *more: Any) -> merge.State:
+        looks.append("")
+        return admitted(state, *more)
+
+    monkeypatch.setattr(merge, "admitted", noted)
+    anna.sync()
+    assert len(looks) <= 10

@@ -90,6 +90,35 @@ def test_an_id_of_ours_is_taken_by_nobody() -> None:
     assert anna.item("Something")["id"] != ours["id"]
 
 
+@pytest.mark.parametrize("trust", ["low", "medium", "high"])
+@pytest.mark.parametrize("claim", ["a key", "a blank", "both"])
+def test_an_item_that_is_not_shared_is_replaced_by_nobody_who_knows_its_id(claim: str, trust: str) -> None:
+    """What has a taken id gets another one: made of a key, which a stranger chooses too, or of none."""
+    (anna,) = homes("anna", trust=trust)
+    private, more = (anna.say(f"A private thing, number {n}.", "--scope", "user") for n in range(2))
+    before = anna.items()
+    stamp = merge.make_stamp(NOW, STRANGER)
+    claimed = f" {private}" if claim == "a blank" else private
+    state = merge.birth(claimed, FIELDS | {"content": "Taken over."}, (), stamp)
+    key = "0" * 32 if claim == "a blank" else private.removeprefix("MEM-").ljust(32, "0")
+    if claim == "both":
+        state["born"][merge.make_stamp(NOW + 1, STRANGER)] = [f"{more}\u200b"]
+    forge((key, state))
+    anna.sync()
+    assert [one for one in anna.items() if one["content"] != "Taken over."] == before
+    assert len(anna.items()) == 3
+    anna.sync()
+    assert len(anna.items()) == 3
+
+
+def test_two_statements_that_come_at_once_with_one_id_are_two_items() -> None:
+    (anna,) = homes("anna", trust="medium")
+    forge(said("Lunch is at noon."), said("Dinner is at eight."))
+    anna.sync()
+    assert anna.texts() == ["Dinner is at eight.", "Lunch is at noon."]
+    assert len({one["id"] for one in anna.items()}) == 2
+
+
 def test_who_edits_what_we_said_is_named_and_our_word_does_not_vouch_for_it() -> None:
     anna, _ = pair()
     anna.ok("verify", anna.item("We deploy")["id"])

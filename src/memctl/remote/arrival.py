@@ -1,6 +1,7 @@
 """RemoteRows of what was joined: each is judged by this store's policy, and written as any statement is."""
 
 from collections.abc import Collection, Iterable, Mapping
+from itertools import chain, count
 
 from memctl import citing, ids
 from memctl.annotations import Any, args_of
@@ -58,6 +59,7 @@ class Arrival:
         self._freed: list[str] = []
         self._importance: dict[str, float] = {}
         self._cited: list[MemoryItem] = []
+        self._given = set[str]()  # ids of new items
         self._replaced: list[tuple[str, str]] = []
 
     def write(self, touched: Collection[KnownKey]) -> None:
@@ -203,11 +205,17 @@ class Arrival:
         return item
 
     def _free_id(self, one: KnownKey) -> str:
-        """The id of a new item: the one that it was born with, if no other item here has it."""
-        for item_id in merge.ids_of(one.state):
-            if item_id not in self._there or item_id in self._extra_ids:
-                return clean.one_line(item_id, 80)
-        return f"MEM-{one.key[:12]}"
+        """The id of a new item: the one that it was born with, if no other item here has it, else one of its own.
+
+        Whoever writes there chooses ids and keys: an id made of a key may be that of any item of this store, too.
+        """
+        born = (item_id for item_id in merge.ids_of(one.state) if item_id and clean.one_line(item_id, 80) == item_id)
+        free = (item_id for item_id in born if item_id not in self._there or item_id in self._extra_ids)
+        made = (f"MEM-{ids.bytes_hash(f'{one.key} {n}'.encode())[:12] if n else one.key[:12]}" for n in count())
+        unused = (item_id for item_id in made if items.get(self.db, item_id) is None)
+        found = next(item_id for item_id in chain(free, unused) if item_id not in self._given)
+        self._given.add(found)
+        return found
 
     def _source(self, one: KnownKey, fields: Mapping[str, Any]) -> MemoryProvenance:
         """Where an item is from, as whoever said it has it, as far as he is trusted; and who that is."""

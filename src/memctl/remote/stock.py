@@ -21,6 +21,8 @@ TheirBirths = dict[tuple[str, str], dict[str, list[tuple[str, merge.State]]]]
 FROM_REMOTE = "remote:"
 #: Times that the same may have been said by which something is known again.
 _SAID_AGAIN = 4
+#: Statements there that may claim an id by which something is known again: with more of them somebody guesses at texts.
+_MOST_KNOWN = 8
 #: The fields that somebody words.
 _WORDS = "content", "title", "type", "tags", "entities", "links"
 
@@ -78,6 +80,7 @@ class Stock:
         self._settled: list[str] = []
         self._birth_keys: dict[str, KnownKey] = {}
         self._first_keys: dict[tuple[str, str], str] = {}  # of scopes and texts
+        self._admitted: dict[tuple[str, str], tuple[list[merge.State], set[str]]] = {}  # by scopes and keys, with texts
 
     def take(self, dirty: list[str]) -> None:
         """Note what has changed of these items; whoever asks saves the keys that did."""
@@ -179,20 +182,31 @@ class Stock:
     def _known_there(self, item: MemoryItem, scope: str, state: merge.State) -> tuple[str, merge.State]:
         """The key that others know an item by which was shared there once, and its birth as one of that; or no key.
 
-        It has the id that they know and a text that both have had. An id alone is no proof: anybody may state one.
+        It has the id that they know and a text that both have had. An id alone is no proof: anybody may state one, and
+        a text under any key: one that is made of a text of ours comes first.
         """
-        view = merge.MergeView(frozenset(self.remote.mine), self.remote.trust)
-        for key, said in sorted(self._theirs().get((scope, item.id), {}).items()):
-            if key == self._first_keys[scope, item.content] and all(merge.newborn(one) for _, one in said):
-                break  # nobody changed it, as most: its key is found as that of anything new
-            theirs = [merge.admitted(one, replica, view) for replica, one in said]
-            if any(one.get("gone") for one in theirs) or key in self.changed:
+        found, first = self._theirs().get((scope, item.id), {}), self._first_keys[scope, item.content]
+        if not found or len(found) > _MOST_KNOWN or all(merge.newborn(one) for _, one in found.get(first, [("", {})])):
+            return "", state  # what nobody changed, as most, is found as anything new is
+        before = {item.content, *items.past_contents(self.db, item.id)}
+        own = {merge.key_of(scope, text, number) for text in before for number in range(_SAID_AGAIN)}
+        for key in sorted(found, key=lambda one: (one not in own, one)):
+            theirs, texts = self._admit(scope, key, found[key])
+            if key in self.changed or any(one.get("gone") for one in theirs):
                 continue
-            before = {item.content, *items.past_contents(self.db, item.id)}
-            is_free = not remotes.get_keys(self.db, self.remote.name, [key])
-            if is_free and _is_same(key, scope, theirs, before):
+            is_same = key in own or not before.isdisjoint(texts)
+            if is_same and not remotes.get_keys(self.db, self.remote.name, [key]):
                 return key, _birth_of_known(state, theirs, before)
         return "", state
+
+    def _admit(self, scope: str, key: str, said: list[tuple[str, merge.State]]) -> tuple[list[merge.State], set[str]]:
+        """What counts of what others say of a key, with its texts. They may say much, of many ids: it is asked once."""
+        if (scope, key) not in self._admitted:
+            view = merge.MergeView(frozenset(self.remote.mine), self.remote.trust)
+            theirs = [merge.admitted(one, replica, view) for replica, one in said]
+            texts = {entry[0] for one in theirs for entry in one.get("text", {}).values()}
+            self._admitted[scope, key] = theirs, texts
+        return self._admitted[scope, key]
 
     def _keys(self, scope: str, content: str) -> Iterator[str]:
         """The keys that a text may have, which are nobody's yet."""
@@ -241,6 +255,8 @@ class Stock:
 def _birth_of_known(state: merge.State, theirs: Sequence[merge.State], before: Collection[str]) -> merge.State:
     """A birth here of what others know under this key already: its text is an edit, unless theirs come from it.
 
+    The title of an edit comes with it, unless others have it too and it is not how the text begins.
+
     theirs  what others say of the key
     before  the texts that it has had here
     """
@@ -255,14 +271,12 @@ def _birth_of_known(state: merge.State, theirs: Sequence[merge.State], before: C
         for author, clock in [(merge.author_of(at), at.partition(".")[0]), *entry[-1].items()]:
             if f"{clock}." < stamp:
                 seen[author] = max(clock, seen.get(author, ""))
-    return state | {"text": {stamp: [content, seen]}}
-
-
-def _is_same(key: str, scope: str, theirs: Sequence[merge.State], before: Collection[str]) -> bool:
-    """Whether what others know under a key is what had these texts here: one of them is its first, or theirs too."""
-    if any(entry[0] in before for one in theirs for entry in one.get("text", {}).values()):
-        return True
-    return any(merge.key_of(scope, text, number) == key for text in before for number in range(_SAID_AGAIN))
+    title, titles = state["born"][stamp][2], set[str]()
+    for one in theirs:
+        titles |= {born[2] for born in one.get("born", {}).values() if len(born) > 1}
+        titles |= {said[1] for name, said in one.get("set", {}).items() if name == "title"}
+    retitled = {"set": {"title": [stamp, title]}} if title not in titles or title == clean.opening(content) else {}
+    return state | {"text": {stamp: [content, seen]}} | retitled
 
 
 def fields_of(item: MemoryItem, importance: float, links: Iterable[str]) -> dict[str, Any]:
