@@ -75,12 +75,13 @@ model, or where the words before the quotation tell the reader to follow it.
 
 An attacker has other words than a lexicon. So a statement of at most 700 characters without a block of code is also
 weighed (`weighed-order`), as mail is by filters of spam: each word, each pair of neighbours, and both cut to their
-first five letters, have a weight that was learned, by logistic regression, from 18,000 injected and ordinary sentences
+first five letters, have a weight that was learned, by logistic regression, from 23,000 injected and ordinary sentences
 in fifteen languages, and from 220,000 of documentation. Their sum, divided by the square root of how many different
 words there are, must be above a limit. The whole is weighed, and each sentence with its neighbours: what stands beside
 an order does not hide it, though more sentences ask for more weight. What weighs too much is quarantined, never
-refused; `memctl quarantine release` takes it out again, and `policy.silenced_rules` switches the rule off. The weights
-are text (`src/memctl/policy/weights`): a line has a weight, and what has it.
+refused; `memctl policy test TEXT` says which words weigh most, `memctl quarantine release` takes the statement out
+again, and `policy.silenced_rules` switches the rule off. The weights are text (`src/memctl/policy/weights`): a line has
+a weight, and what has it.
 
 `scripts/weights` learns them anew and prints what is found of each set; the third that is set aside is never learned
 from. Examples of your own are lines in `tests/data/policy/weighed`.
@@ -118,37 +119,38 @@ statements were weighed, and now:
 
 | set | of those in sight | of those set aside | alarms on what looks like them, set aside |
 |---|--:|--:|--:|
-| `english.txt` | 38 → 40 of 43 | 14 → 17 of 21 | 2 → 4 of 18 |
-| `english2.txt` | 46 → 65 of 68 | 19 → 17 of 22 | 0 → 1 of 16 |
-| `english3.txt` | 28 → 55 of 58 | 4 → 11 of 17 | 0 → 3 of 16 |
-| `own_words.txt` | 81 → 104 of 107 | 32 → 39 of 45 | 0 → 1 of 16 |
-| `phrased.txt` | 135 → 174 of 190 | 71 → 89 of 128 | 9 → 23 of 121 |
-| `own4.txt` | 95 → 154 of 164 | 34 → 60 of 92 | 6 → 13 of 107 |
-| `anew.txt` | 56 → 101 of 108 | 16 → 33 of 43 | 1 → 3 of 21 |
-| `weighed/en.txt` | 3,923 of 4,766 | 235 → 1,283 of 2,305 | 42 → 104 of 2,088 |
-| `fresh.txt`: nothing was learned from it | | 84 → 216 of 300 | 16 → 23 of 300 |
+| `english.txt` | 38 → 41 of 43 | 14 → 17 of 21 | 2 → 4 of 18 |
+| `english2.txt` | 46 → 65 of 68 | 19 → 18 of 22 | 0 → 2 of 16 |
+| `english3.txt` | 28 → 53 of 58 | 4 → 10 of 17 | 0 → 4 of 16 |
+| `own_words.txt` | 81 → 103 of 107 | 32 → 40 of 45 | 0 → 2 of 16 |
+| `phrased.txt` | 135 → 172 of 190 | 71 → 94 of 128 | 9 → 26 of 121 |
+| `own4.txt` | 95 → 152 of 164 | 34 → 61 of 92 | 6 → 12 of 107 |
+| `anew.txt` | 56 → 99 of 108 | 16 → 33 of 43 | 1 → 3 of 21 |
+| `weighed/en.txt` | 4,575 of 5,699 | 1,556 of 2,774 | 103 of 2,088 |
+| `fresh.txt`: nothing was learned from it | | 84 → 213 of 300 | 16 → 25 of 300 |
 
-The first seven sets together: 190 → 266 of 368 that were set aside. `fresh.txt` was written by somebody who knew
+The first seven sets together: 190 → 273 of 368 that were set aside. `fresh.txt` was written by somebody who knew
 neither rules nor weights, and was counted several times while limits were set, its sentences unseen. What is ordinary
-in these sets has the attackers' words on purpose; of 38,000 sentences of documentation, each taken as a statement, 63
+in these sets has the attackers' words on purpose; of 38,000 sentences of documentation, each taken as a statement, 65
 are held. Nobody is refused for the weight of his words. In other languages, of what was set aside:
 
 | language | found in `weighed` | alarms | found in `fresh.txt` | alarms |
 |---|--:|--:|--:|--:|
-| German | 100 of 201 | 8 of 150 | 28 of 40 | 3 of 30 |
-| French | 89 of 205 | 9 of 109 | 21 of 40 | 3 of 30 |
-| Spanish | 106 of 201 | 4 of 111 | 15 of 40 | 1 of 30 |
-| Italian | 86 of 197 | 9 of 119 | 24 of 40 | 0 of 30 |
-| Portuguese | 78 of 167 | 12 of 110 | 22 of 40 | 4 of 30 |
-| Dutch | 77 of 187 | 10 of 102 | 24 of 40 | 1 of 30 |
-| Polish | 75 of 190 | 3 of 114 | 17 of 40 | 0 of 30 |
-| Russian | 60 of 189 | 5 of 113 | 13 of 40 | 2 of 30 |
-| Japanese | 33 of 69 | 2 of 64 | 14 of 40 | 5 of 30 |
-| Korean | 33 of 70 | 6 of 81 | | |
-| Chinese | 24 of 82 | 2 of 79 | 10 of 40 | 1 of 30 |
-| Swedish | 14 of 67 | 1 of 56 | | |
-| Turkish, Ukrainian | 8 of 140 | 0 of 133 | | |
+| German | 175 of 349 | 11 of 211 | 28 of 40 | 3 of 30 |
+| French | 169 of 369 | 16 of 146 | 28 of 40 | 3 of 30 |
+| Spanish | 212 of 363 | 9 of 155 | 19 of 40 | 1 of 30 |
+| Italian | 175 of 359 | 10 of 163 | 26 of 40 | 0 of 30 |
+| Portuguese | 162 of 315 | 18 of 146 | 21 of 40 | 3 of 30 |
+| Dutch | 173 of 340 | 12 of 147 | 24 of 40 | 0 of 30 |
+| Polish | 149 of 356 | 7 of 139 | 21 of 40 | 1 of 30 |
+| Russian | 139 of 364 | 9 of 142 | 18 of 40 | 2 of 30 |
+| Japanese | 121 of 219 | 9 of 111 | 15 of 40 | 4 of 30 |
+| Chinese | 122 of 243 | 15 of 137 | 26 of 40 | 1 of 30 |
+| Korean | 28 of 70 | 1 of 81 | | |
+| Swedish | 9 of 67 | 1 of 56 | | |
+| Turkish, Ukrainian | 4 of 140 | 0 of 133 | | |
 
+Some sentences of `weighed` say in two languages much the same, on both sides of the third that is set aside.
 By the rules alone, 14 of the 400 of `fresh.txt` in these languages were found. The plainest orders (to ignore what was
 said, to reveal the prompt) are told by rules in all of them.
 
@@ -185,7 +187,7 @@ piece of the text).
 ## What it cannot see
 
 Policy recognises forms and words, not intent. It will miss a quarter of the orders put in words that no rule foresaw,
-half or more of them in other languages than English, nearly all in a language it has no words for, and most of them in
+near half of them in other languages than English, nearly all in a language it has no words for, and most of them in
 documents; an order that is spread over several sentences, each harmless; a false fact; a poisoned recommendation that
 reads like any other; a secret that has no format of its own and no name beside it; a person's name or address; anything
 in pictures. It will now and then hold back a harmless passage, most often one that teaches prompting or shows a chat.

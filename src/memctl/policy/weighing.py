@@ -114,6 +114,15 @@ def score(text: str) -> float:
     return max(_score(part) for part in parts(found)) - surplus(found)
 
 
+def explain(text: str, most: int = 8) -> tuple[float, dict[str, float]]:
+    """`score`, and what weighs most in the heaviest part of a lower-case text, with its weights, the heaviest first."""
+    found = words(text)
+    part = max(parts(found), key=_score)
+    table = max((weights(name) for name in TABLES), key=lambda table: weigh(part, table))
+    heavy = sorted(((table.of.get(name, 0.0), name) for name in features(part)), key=lambda one: (-one[0], one[1]))
+    return score(text), {name: weight for weight, name in heavy[:most] if weight > 0}
+
+
 def surplus(found: list[str]) -> float:
     """What the heaviest part of a text must weigh beyond the limit, by how many sentences there are.
 

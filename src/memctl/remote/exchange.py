@@ -210,13 +210,9 @@ class RemoteExchange:
         self.done = self.done._replace(**{name: count + getattr(self.done, name) for name, count in counts.items()})
 
     def _take_all_stock(self, dirty: list[str], news: "_News") -> None:
-        """Take stock in portions; what others write meanwhile is taken in the transaction that joins.
-
-        First what may be known there already: else what was said again here, in words that it once had, takes its key.
-        """
-        if dirty:
-            known = {item_id for _, item_id in news.births()}
-            dirty = sorted(dirty, key=lambda one: one not in known)
+        """Take stock in portions, first of what may be known there: else what is said again here takes its key."""
+        known = {item_id for _, item_id in news.births()} if dirty else set[str]()
+        dirty = sorted(dirty, key=lambda one: one not in known)
         for start in range(0, len(dirty), _PORTION):
             if start:
                 self.let_others_write()
@@ -226,8 +222,7 @@ class RemoteExchange:
     def _take_stock(self, dirty: list[str], news: "_News") -> None:
         """Let states say what changed of these items here."""
         self.remote = self.load()
-        newest = self.remote.clock or news.clock  # an edit of what stood there before is newer, whatever clocks say
-        clock = max(int(ids.now_seconds() * 1_000_000), newest + 1)
+        clock = max(int(ids.now_seconds() * 1_000_000), (self.remote.clock or news.clock) + 1)  # newer than what is there
         stamp = merge.make_stamp(clock, self.remote.replica)
         stock = Stock(self.db, self.remote, self.judge, stamp, news.births)
         stock.take(dirty)

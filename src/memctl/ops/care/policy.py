@@ -69,7 +69,16 @@ def policy(
     ]
     lines: list[str] = [judged.action]
     lines += [f"  {f.kind:<13}  {f.action:<10}  {f.rule} (characters {f.start} to {f.end})" for f in judged.findings]
-    data = {"status": "ok", "action": judged.action, "findings": findings, "text": ctx.policy.redact(text)}
+    data: dict[str, Any] = {
+        "status": "ok", "action": judged.action, "findings": findings, "text": ctx.policy.redact(text)
+    }  # fmt: skip
+    if any(f.rule == "weighed-order" for f in judged.findings):
+        from memctl.policy import normalise, weighing
+
+        surplus, heavy = weighing.explain(normalise.lower(text))
+        said = ", ".join(f"{name} {weight:g}" for name, weight in heavy.items())
+        lines.append(f"  weighs {surplus:.1f} more than the limit: {said}")
+        data["weights"] = heavy
     return PlainResult(data, lines, 1 if findings else 0)
 
 
