@@ -222,7 +222,7 @@ class RemoteExchange:
     def _take_stock(self, dirty: list[str], news: "_News") -> None:
         """Let states say what changed of these items here."""
         self.remote = self.load()
-        clock = max(int(ids.now_seconds() * 1_000_000), (self.remote.clock or news.clock) + 1)  # newer than what is there
+        clock = max(int(ids.now_seconds() * 1_000_000), (self.remote.clock or news.clock) + 1)  # newer than theirs
         stamp = merge.make_stamp(clock, self.remote.replica)
         stock = Stock(self.db, self.remote, self.judge, stamp, news.births)
         stock.take(dirty)
