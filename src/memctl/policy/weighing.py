@@ -36,7 +36,7 @@ TABLES = ("english", "others")
 #: Words of which an English sentence has a few, and other languages hardly any.
 _SMALL_WORDS = "the to and you your it this that for with are be not any when if please from will can must should of"
 _ENGLISH = frozenset(_SMALL_WORDS.split())
-_FEW = 6  # one of so many words is one of these
+_SOME, _FEW = 2, 6  # so many different ones, or one of so many words
 
 
 class Weights(NamedTuple):
@@ -100,8 +100,9 @@ def weights(name: str) -> Weights:
 
 
 def is_english(part: list[str]) -> bool:
-    """Whether a part has the small words of English; one of a few words may be taken for another language."""
-    return _FEW * len(_ENGLISH.intersection(part)) >= len(part)
+    """Whether a part has small words of English: two of them, or one where it is short."""
+    small = len(_ENGLISH.intersection(part))
+    return small >= _SOME or _FEW * small >= len(part)
 
 
 def score(text: str) -> float:
