@@ -129,10 +129,11 @@ statements were weighed, and now:
 | `weighed/en.txt` | 4,575 of 5,699 | 1,556 of 2,774 | 103 of 2,088 |
 | `fresh.txt`: nothing was learned from it | | 84 → 213 of 300 | 16 → 25 of 300 |
 
-The first seven sets together: 190 → 273 of 368 that were set aside. `fresh.txt` was written by somebody who knew
-neither rules nor weights, and was counted several times while limits were set, its sentences unseen. What is ordinary
-in these sets has the attackers' words on purpose; of 38,000 sentences of documentation, each taken as a statement, 65
-are held. Nobody is refused for the weight of his words. In other languages, of what was set aside:
+The first seven sets together: 190 → 273 of 368 that were set aside. The sentences of `weighed` and of `fresh.txt` were
+written by language models that were shown neither rules nor weights. `fresh.txt` was counted several times while
+limits were set, its sentences unseen. What is ordinary in these sets has the attackers' words on purpose; of 38,000
+sentences of documentation, each taken as a statement, 65 are held. Nobody is refused for the weight of his words. In
+other languages, of what was set aside:
 
 | language | found in `weighed` | alarms | found in `fresh.txt` | alarms |
 |---|--:|--:|--:|--:|
