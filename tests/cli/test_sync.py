@@ -353,7 +353,7 @@ def test_a_change_during_the_first_look_is_not_missed(docs: Path, monkeypatch: p
 # --- what it costs -------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("files", [1000, pytest.param(10_000, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("files", [2000, pytest.param(10_000, marks=pytest.mark.slow)])
 def test_one_changed_file_of_many_costs_little(scratch: Path, files: int, hour_ahead: None) -> None:
     """CPU time as a part of what the whole folder took: so the machine does not matter."""
     for n in range(files):
@@ -369,4 +369,4 @@ def test_one_changed_file_of_many_costs_little(scratch: Path, files: int, hour_a
     for n in range(5):
         write(scratch / "docs" / "7" / "7.md", f"# Page 7\n\nSomething else, number {n}.\n")
         some.append(cost({"changed": 1}))
-    assert min(some) < whole / 3  # who reads all files again needs most of it
+    assert min(some) < whole / 6
