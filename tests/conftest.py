@@ -5,6 +5,7 @@ import os
 import shutil
 import signal
 import sqlite3
+import threading
 import time
 from collections.abc import Iterator
 from contextlib import suppress
@@ -200,6 +201,8 @@ def hour_ahead(monkeypatch: pytest.MonkeyPatch) -> None:
     """The clock is an hour ahead: a file that was written just now has a time stamp that is trusted.
 
     On any machine: a fast one reads a file so soon that the stamp is too fresh, and the clock that stamps files may be
-    another than ours, or be set back meanwhile.
+    another than ours, or be set back meanwhile. Processes that read for us are forks, which have this clock, even where
+    a thread of an earlier test is still about to end.
     """
+    monkeypatch.setattr(threading, "active_count", lambda: 1)
     monkeypatch.setattr(ids, "now_seconds", lambda: time.time() + 3600)

@@ -1,6 +1,7 @@
 """Files read in processes of their own: one that hangs, crashes or talks takes no other with it."""
 
 import importlib.util
+import mmap
 import os
 import re
 import subprocess
@@ -98,6 +99,15 @@ def test_one_that_dies_of_what_was_read_before_is_read_again(fake: Any, tmp_path
 def test_one_that_wants_all_memory_fails_alone(fake: Any, tmp_path: Path) -> None:
     paths = [fake.make(tmp_path / f"{n}.docx", act) for n, act in enumerate(["first", "eat", "second"])]
     assert heard(prepare(paths)) == ["read first", "reading it takes more memory than there is", "read second"]
+
+
+@pytest.mark.usefixtures("way")
+def test_a_program_with_much_address_space_has_its_documents_read(fake: Any, tmp_path: Path) -> None:
+    """As one that has loaded a model has; a fork begins with all of it."""
+    flags = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | getattr(mmap, "MAP_NORESERVE", 0)
+    with closing(mmap.mmap(-1, workers.MEMORY + (1 << 30), flags=flags, prot=mmap.PROT_READ)):
+        done = prepare([fake.make(tmp_path / f"{act}.docx", act) for act in ("first", "eat", "second")])
+    assert heard(done) == ["read first", "reading it takes more memory than there is", "read second"]
 
 
 @pytest.mark.usefixtures("way")

@@ -37,7 +37,8 @@ READ_HERE = 1_000_000
 AHEAD = 24
 
 
-#: In bytes: a reader that wants more address space fails with MemoryError instead of taking the machine down.
+#: In bytes: a reader that wants more address space than its process began with, by this much, fails with MemoryError
+#: instead of taking the machine down.
 MEMORY = 4 << 30
 #: In bytes: what a pipe from a worker holds, a bundle of text as its passages; systems allow that without privileges.
 ANSWER = 1 << 20
@@ -287,7 +288,7 @@ def serve(reader: FileReader, source: IO[bytes], sink: IO[bytes]) -> None:
         import resource
 
         soft, hard = resource.getrlimit(resource.RLIMIT_AS)
-        bounds = [limit for limit in (soft, hard, MEMORY) if limit != resource.RLIM_INFINITY]
+        bounds = [limit for limit in (soft, hard, _address_space() + MEMORY) if limit != resource.RLIM_INFINITY]
         resource.setrlimit(resource.RLIMIT_AS, (min(bounds), hard))
     with suppress(AttributeError, OSError):  # Windows has no such thing, and a sandbox may forbid it
         os.nice(2)  # let our parent run first: otherwise it is still writing when there is nothing more to read
@@ -300,6 +301,15 @@ def serve(reader: FileReader, source: IO[bytes], sink: IO[bytes]) -> None:
         _bound_time(reader.limits.seconds)
         send([reader.read(path, sha256) for path, sha256 in files], sink)
         _bound_time(None)
+
+
+def _address_space() -> int:
+    """What the process has of it in bytes: a fork begins with all that its parent has, which can be any amount."""
+    try:
+        with open("/proc/self/statm", encoding="ascii") as statm:
+            return int(statm.read().split()[0]) * os.sysconf("SC_PAGE_SIZE")
+    except (OSError, ValueError):  # not Linux, where a new interpreter reads
+        return 0
 
 
 def _end_with(source: int) -> None:
