@@ -185,14 +185,21 @@ _START = r"(?:\A|\n|[.:;!?,>)\]])[ \t\"'*_#>-]{0,8}|\b(?:and|then|also|to)[ ]"
 _ADDRESS = lazy_regex(rf"(?<!\w)(?:{_YOU}|{_MACHINES}|{_PLEASE})(?!\w)|(?:{_START})(?:{_DO})(?![\w-])|{_UNDIVIDED}")
 
 
-#: Who is named, and what those who write a page tell each other about it: to add an entry, to keep a list sorted.
+#: Who is named, and what those who write a page tell each other about it: to add an entry, to keep a list sorted, that
+#: a program makes it and that it is not to be edited.
 _NAMED = lazy_regex(rf"(?<!\w)(?:{_YOU}|{_MACHINES}|{_PLEASE})(?!\w)|{_UNDIVIDED}|://|@")
 _UPKEEP = lazy_regex(
-    r"[^\w]{0,8}(?:(?:todo|fixme|note)\b[:\s]{0,3})?(?:do not |don't |never |always )?(?:add|change|copy|delete|edit|"
-    r"include|insert|keep|list|make|modify|move|put|remove|rename|replace|sort|touch|update)\b"
+    r"[^\w]{0,8}(?:(?:todo|fixme|note|warning)\b[:\s]{0,3})?(?:(?:do not |don't |never |always )?(?:add|change|copy|"
+    r"delete|edit|include|insert|keep|list|make|modify|move|put|remove|rename|replace|sort|touch|update)\b"
     r"(?:(?!\b(?:and|then)\b)[^.!?,;\n]){0,60}\b(?:above|alphabetical\w*|badges?|below|changelog|comments?|entr(?:y|ies)|"
     r"figures?|files?|headings?|here|images?|in sync|lines?|links?|lists?|markers?|order|pages?|sections?|sorted|"
     r"sponsors?|tables?|tests?|toc|versions?)\b(?:(?!\b(?:and|then)\b)[^!?,;\n]){0,60}"
+    r"|(?:(?:(?:this|the) )?(?:file|page|section|table|list|document|contents?)? ?(?:(?:is|was|are) )?"
+    r"(?:auto(?:matically |-?))?(?:generated|written|made|built|created|produced|maintained|managed)(?: automatically)?"
+    r"(?: (?:by|from|with|using|via) [\w./`-]{1,60}(?: [\w./`-]{1,60})?){0,2}"
+    r"|(?:do not|don't|never) (?:edit|modify|change|touch)(?: (?:it|this|this file|the file|this page|this section))?"
+    r"(?: (?:by hand|manually|directly))?"
+    r"|(?:change|edit|update) (?:it|that) there)(?:[.;:,!\s-]{1,4}(?=\w)|[.!\s-]{0,4}$)){1,3}"
 )
 
 
