@@ -151,6 +151,92 @@ def test_an_edit_meanwhile_is_newer_than_what_it_has_seen_whatever_clocks_say(mo
     assert anna.texts() == bert.texts() == [TUESDAY]
 
 
+@pytest.mark.parametrize("again", [("anna",), ("bert",), ("anna", "bert")])
+@pytest.mark.parametrize("taken", ["by another statement there", "by one that is not shared"])
+def test_an_item_whose_id_was_taken_is_one_item_still_however_often(taken: str, again: tuple[str, ...]) -> None:
+    Path(SHARED).mkdir()
+    anna, bert = Home("anna"), Home("bert")
+    said = anna.say(FRIDAY)
+    bert.say(DATABASE, *(("--scope", "user") if "not shared" in taken else ()))
+    bert.change("UPDATE memory_items SET id = ?", said)
+    for home in (anna, bert):
+        home.join("--trust", "high")
+    exchange(anna, bert)
+    assert bert.item(FRIDAY)["id"] != said
+    anna.ok("edit", anna.item(FRIDAY)["id"], "--content", MONDAY)
+    exchange(anna, bert)
+    if "there" in taken:
+        bert.ok("edit", bert.item(DATABASE)["id"], "--content", "The database is MySQL.")
+        exchange(anna, bert)
+    before = [[(one["id"], one["content"]) for one in home.items()] for home in (anna, bert)]
+    for _ in range(2):
+        for home in (anna, bert):
+            if home.name in again:
+                home.ok("remote", "remove", "team")
+                home.join("--trust", "high")
+                home.sync()
+        exchange(anna, bert)
+        assert [[(one["id"], one["content"]) for one in home.items()] for home in (anna, bert)] == before
+
+
+# --- what was purged here ---------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("trust", ["high", "medium"])
+@pytest.mark.parametrize("there", ["", TUESDAY])
+def test_a_purged_statement_does_not_come_back_in_what_says_its_first_words_again(there: str, trust: str) -> None:
+    anna, bert = homes("anna", "bert", trust=trust)
+    said = anna.say(FRIDAY)
+    exchange(anna, bert)
+    anna.ok("edit", said, "--content", MONDAY)
+    exchange(anna, bert)
+    anna.ok("remote", "remove", "team")
+    anna.ok("purge", said, "--yes")
+    if there:
+        bert.ok("edit", said, "--content", there)
+        bert.sync()
+    again = anna.say(FRIDAY)
+    anna.join("--trust", trust)
+    exchange(anna, bert)
+    assert anna.texts() == [FRIDAY]
+    assert anna.item(FRIDAY)["id"] == again
+    assert bert.texts() == [FRIDAY, there or MONDAY]
+    anna.ok("edit", again, "--tags", "release")
+    exchange(anna, bert)
+    assert (anna.texts(), bert.texts()) == ([FRIDAY], [FRIDAY, there or MONDAY])
+
+
+def test_what_is_said_again_in_the_words_that_others_still_have_is_one_item_with_theirs() -> None:
+    anna, bert = homes("anna", "bert")
+    said = anna.say(FRIDAY)
+    exchange(anna, bert)
+    anna.ok("remote", "remove", "team")
+    anna.ok("purge", said, "--yes")
+    anna.say(FRIDAY, "--again")
+    anna.join("--trust", "high")
+    exchange(anna, bert)
+    assert anna.texts() == bert.texts() == [FRIDAY]
+
+
+@pytest.mark.parametrize("how", ["an edit", "a text in conflict"])
+def test_a_purged_text_is_not_taken_in_as(how: str) -> None:
+    anna, bert, carl = homes("anna", "bert", "carl")
+    said = anna.say(FRIDAY)
+    exchange(anna, bert, carl)
+    anna.ok("purge", anna.say(MONDAY), "--yes")
+    bert.ok("edit", said, "--content", MONDAY)
+    if how == "a text in conflict":
+        carl.ok("edit", said, "--content", TUESDAY)
+        bert.sync()
+    exchange(carl, bert, anna)
+    assert anna.texts() == ([FRIDAY] if how == "an edit" else [TUESDAY])
+    assert MONDAY in bert.texts()
+    anna.ok("edit", said, "--tags", "release")
+    exchange(anna, bert, carl)
+    assert MONDAY in bert.texts() and MONDAY in carl.texts(), "what is not taken in here stays with the others"
+    assert bert.item(TUESDAY if how != "an edit" else MONDAY)["tags"] == ["release"]
+
+
 # --- somebody who knows an id ----------------------------------------------------------------------------------------
 
 STRANGER = "ee" * 6

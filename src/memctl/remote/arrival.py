@@ -92,8 +92,9 @@ class Arrival:
         self._extra_ids |= remotes.keys_of_ids(self.db, self.remote.name, free, "extra").keys()
         self._links = remotes.links_from(self.db, self._there)
         self._mattering = attributes.get_importance(self.db, self._there)
-        texts = (text for row in rows.values() if (text := row.fields.get("content")))
+        texts = (text for row in rows.values() if row.fields for text in (row.fields["content"], *row.extras.values()))
         self._buried = quarantine.purged_hashes(self.db, map(ids.content_hash, texts))  # hashed if there are any
+        self._purged_ids = quarantine.purged_ids(self.db, free)
         self._reasons = items.withheld_reasons(self.db, [i for i, item in self._there.items() if not item.injectable])
 
     def _purge(self, one: KnownKey) -> None:
@@ -125,24 +126,9 @@ class Arrival:
         ):
             self._bring_extras(one._replace(item_id=there.id), row)
             return
-        held = set(row.held)
-        if there is None or any(was[name] != row.fields[name] for name in ("content", "title", "tags", "entities")):
-            verdict = self._judge.judge(item)
-            if verdict.rejected:
-                self._refuse(one, "; ".join(verdict.reasons))
-                return
-            if verdict.forced_non_injectable:
-                self._judge.hold(item, verdict)
-                held |= {finding.rule for finding in verdict.findings} or {"policy"}
-            if there is None:
-                self._name_author(item, min(one.state["born"]))
-            elif was["content"] != row.fields["content"]:
-                self._name_author(item, max(one.state["text"]))
-        elif self._judge.holds(*_new_references(was, row.fields)):
-            self._refuse(one, REFUSED)
+        held = self._judged(one, row, item, was)
+        if held is None:
             return
-        elif "held" in one.wrote:  # what policy found in these words it finds still
-            held |= set(one.wrote["held"][1]) - set(merge.BY_OTHERS)
         self._settle_standing(item, there, held)
         self._count(item, there)
         self._items.append(item)
@@ -159,17 +145,56 @@ class Arrival:
         self._saved[one.key] = one
         self._bring_extras(one, row)
 
+    def _judged(
+        self, one: KnownKey, row: merge.MergedRow, item: MemoryItem, was: Mapping[str, Any]
+    ) -> "set[str] | None":
+        """The rules that hold an item back as it is to be; None: nothing of it is taken over.
+
+        was  the fields that it has here; empty where it is not here
+        """
+        fields, held = row.fields, set(row.held)
+        if was and was["content"] != fields["content"] and self._is_buried(fields["content"]):
+            self._refuse(one, "it was purged here", row, was)
+            return None
+        if not was or any(was[name] != fields[name] for name in ("content", "title", "tags", "entities")):
+            verdict = self._judge.judge(item)
+            if verdict.rejected:
+                self._refuse(one, "; ".join(verdict.reasons), row, was)
+                return None
+            if verdict.forced_non_injectable:
+                self._judge.hold(item, verdict)
+                held |= {finding.rule for finding in verdict.findings} or {"policy"}
+            if not was:
+                self._name_author(item, min(one.state["born"]))
+            elif was["content"] != fields["content"]:
+                self._name_author(item, max(one.state["text"]))
+        elif self._judge.holds(*_new_references(was, fields)):
+            self._refuse(one, REFUSED, row, was)
+            return None
+        elif "held" in one.wrote:  # what policy found in these words it finds still
+            held |= set(one.wrote["held"][1]) - set(merge.BY_OTHERS)
+        return held
+
     def _stays_away(self, one: KnownKey, row: merge.MergedRow) -> bool:
         """Whether something that is not here has no business here."""
         if one.wrote.get("left") or one.item_id:  # it is private now, or was taken away here
             return True
-        is_buried = bool(self._buried) and ids.content_hash(row.fields["content"]) in self._buried
-        self.refused += is_buried
-        return is_buried
+        is_purged = self._is_buried(row.fields["content"]) or (
+            bool(self._purged_ids) and not self._purged_ids.isdisjoint(merge.ids_of(one.state))
+        )
+        self.refused += is_purged
+        return is_purged
 
-    def _refuse(self, one: KnownKey, why: str) -> None:
+    def _is_buried(self, text: str) -> bool:
+        """Whether a text was purged here."""
+        return bool(self._buried) and ids.content_hash(text) in self._buried
+
+    def _refuse(self, one: KnownKey, why: str, row: merge.MergedRow, was: Mapping[str, Any]) -> None:
+        """Take nothing over. What stays here instead is no edit of what others say."""
         self.refused += 1
-        self._saved[one.key] = one._replace(wrote=one.wrote | {"refused": why[:200]})
+        other = {name: [row.fields[name], was[name]] for name in was if was[name] != row.fields[name]}
+        wrote = one.wrote | {"refused": why[:200]} | ({"fields": other} if other else {})
+        self._saved[one.key] = one._replace(wrote=wrote)
 
     def _fields(self, item: MemoryItem) -> dict[str, Any]:
         return fields_of(item, self._mattering.get(item.id, 0.5), self._links.get(item.id, ()))
@@ -211,7 +236,7 @@ class Arrival:
         """
         born = (item_id for item_id in merge.ids_of(one.state) if item_id and clean.one_line(item_id, 80) == item_id)
         free = (item_id for item_id in born if item_id not in self._there or item_id in self._extra_ids)
-        made = (f"MEM-{ids.bytes_hash(f'{one.key} {n}'.encode())[:12] if n else one.key[:12]}" for n in count())
+        made = (merge.made_id(ids.bytes_hash(f"{one.key} {n}".encode()) if n else one.key) for n in count())
         unused = (item_id for item_id in made if items.get(self.db, item_id) is None)
         found = next(item_id for item_id in chain(free, unused) if item_id not in self._given)
         self._given.add(found)
@@ -274,7 +299,7 @@ class Arrival:
     def _bring_extras(self, one: KnownKey, row: merge.MergedRow) -> None:
         """Let texts that nobody has decided about be items beside theirs, and take away those that are decided."""
         for extra, text in row.extras.items():
-            if extra in self._there:
+            if extra in self._there or self._is_buried(text):
                 continue
             title = clean.retitled(row.fields["title"], row.fields["content"], text)
             fields = row.fields | {"title": title, "content": text, "links": []}

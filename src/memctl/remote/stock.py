@@ -1,10 +1,12 @@
 """Taking stock: what changed here since the last time becomes states of keys, before anything of others is joined."""
 
 import os
+from bisect import bisect_left
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from functools import reduce
+from functools import cached_property, reduce
 from itertools import count
 
+from memctl import ids
 from memctl.annotations import Any
 from memctl.item_policy import ItemPolicy
 from memctl.remote import merge, segments
@@ -15,8 +17,6 @@ from memctl.store.remotes import KnownKey, Remote
 from memctl.text import clean
 from memctl.types import MemoryItem
 
-#: By a scope there and an id that something was born with: what stands in whose log of it, by its key.
-TheirBirths = dict[tuple[str, str], dict[str, list[tuple[str, merge.State]]]]
 #: How a reference begins that says from whom an item came here.
 FROM_REMOTE = "remote:"
 #: Times that the same may have been said by which something is known again.
@@ -25,6 +25,37 @@ _SAID_AGAIN = 4
 _MOST_KNOWN = 8
 #: The fields that somebody words.
 _WORDS = "content", "title", "type", "tags", "entities", "links"
+
+
+class TheirStates:
+    """What others say that was read and is not joined yet.
+
+    by_key  by its scope there and key: what stands in whose log of it
+    by_id   the same by the scope and an id that it was born with, and then by its key
+    """
+
+    def __init__(self, records: "Iterable[tuple[str, str, str, merge.State, str]]" = ()) -> None:
+        self.by_key: dict[tuple[str, str], list[tuple[str, merge.State]]] = {}
+        self.by_id: dict[tuple[str, str], dict[str, list[tuple[str, merge.State]]]] = {}
+        for scope, replica, key, state, _ in records:
+            self.by_key.setdefault((scope, key), []).append((replica, state))
+        for (scope, key), some in self.by_key.items():
+            for item_id in {one for _, state in some for one in merge.ids_of(state)}:
+                self.by_id.setdefault((scope, item_id), {})[key] = some
+
+    @cached_property
+    def _places(self) -> list[tuple[str, str]]:
+        return sorted(self.by_key)
+
+    def that_may_be(self, scope: str, item_id: str) -> dict[str, list[tuple[str, merge.State]]]:
+        """What an item of this id may be, by its key: what was born with it, and that of whose key it is made."""
+        found = {**self.by_id.get((scope, item_id), {})}
+        start = item_id.removeprefix("MEM-")
+        for place in self._places[bisect_left(self._places, (scope, start)) :] if start != item_id else ():
+            if place[0] != scope or merge.made_id(place[1]) != item_id:
+                break
+            found[place[1]] = self.by_key[place]
+        return found
 
 
 class RemoteRows:
@@ -72,8 +103,9 @@ class Stock:
     """
 
     def __init__(
-        self, db: Database, remote: Remote, judge: ItemPolicy, stamp: str, theirs: "Callable[[], TheirBirths]" = dict
-    ) -> None:
+        self, db: Database, remote: Remote, judge: ItemPolicy, stamp: str,
+        theirs: Callable[[], TheirStates] = TheirStates,
+    ) -> None:  # fmt: skip
         self.db, self.remote, self.stamp, self._judge, self._theirs = db, remote, stamp, judge, theirs
         self.changed: dict[str, KnownKey] = {}
         self.waits: dict[str, str] = {}
@@ -185,7 +217,7 @@ class Stock:
         It has the id that they know and a text that both have had. An id alone is no proof: anybody may state one, and
         a text under any key: one that is made of a text of ours comes first.
         """
-        found, first = self._theirs().get((scope, item.id), {}), self._first_keys[scope, item.content]
+        found, first = self._theirs().that_may_be(scope, item.id), self._first_keys[scope, item.content]
         if not found or len(found) > _MOST_KNOWN or all(merge.newborn(one) for _, one in found.get(first, [("", {})])):
             return "", state  # what nobody changed, as most, is found as anything new is
         before = {item.content, *items.past_contents(self.db, item.id)}
@@ -209,12 +241,25 @@ class Stock:
         return self._admitted[scope, key]
 
     def _keys(self, scope: str, content: str) -> Iterator[str]:
-        """The keys that a text may have, which are nobody's yet."""
+        """The keys that a text may have, which are nobody's yet, nor of what was purged here."""
         for number in count():
             key = merge.key_of(scope, content, number) if number else self._first_keys[scope, content]
             is_known = key in self._birth_keys if not number else remotes.get_keys(self.db, self.remote.name, [key])
-            if not is_known:
+            if not is_known and not self._is_purged(scope, key, content):
                 yield key
+
+    def _is_purged(self, scope: str, key: str, content: str) -> bool:
+        """Whether others have changed this text to something that was purged here: it would come back in its place."""
+        said = self._theirs().by_key.get((scope, key), [])
+        if all(merge.newborn(one) for _, one in said):  # as most, where there is any
+            return False
+        theirs, _ = self._admit(scope, key, said)
+        now = reduce(merge.join, theirs, merge.State())
+        text = max(now.get("text", {"": [content]}).items())[1][0]
+        ids_there = merge.ids_of(now)
+        return text != content and bool(
+            quarantine.purged_hashes(self.db, [ids.content_hash(text)]) or quarantine.purged_ids(self.db, ids_there)
+        )
 
     def _update(self, one: KnownKey, item: MemoryItem | None, intents: set[str]) -> None:
         """Something that is known there was changed, purged or moved here."""
