@@ -289,8 +289,8 @@ class RemoteExchange:
             made = [*segments.pack(scope, replica, self.who, last.last, last.hash, parts, self._seal)]
         self._put_out(scope, made)
         if len(made) == 1 and parts:
-            newest = max(merge.newest(part) for _, part in parts)
-            self._packed[str(made[0][0])] = len(parts), merge.clock_of(newest)
+            newest = max(merge.newest(part) for _, part in parts)  # "": members of sets were taken away, and no more
+            self._packed[str(made[0][0])] = len(parts), merge.clock_of(newest) if newest else 0
         self._count(sent=len(parts))
 
     def _seal(self, place: str, body: bytes) -> bytes:
