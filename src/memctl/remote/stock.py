@@ -2,7 +2,7 @@
 
 import os
 from bisect import bisect_left
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cached_property, reduce
 from itertools import count
 
@@ -10,6 +10,7 @@ from memctl import ids
 from memctl.annotations import Any
 from memctl.item_policy import ItemPolicy
 from memctl.remote import merge, segments
+from memctl.remote.known_again import birth_of_known, is_as_born
 from memctl.store import quarantine, remotes
 from memctl.store.database import BATCH, Database
 from memctl.store.items import attributes, items
@@ -107,6 +108,7 @@ class Stock:
         theirs: Callable[[], TheirStates] = TheirStates,
     ) -> None:  # fmt: skip
         self.db, self.remote, self.stamp, self._judge, self._theirs = db, remote, stamp, judge, theirs
+        self._view = merge.MergeView(frozenset(remote.mine), remote.trust)
         self.changed: dict[str, KnownKey] = {}
         self.waits: dict[str, str] = {}
         self._settled: list[str] = []
@@ -199,27 +201,38 @@ class Stock:
     def _born(self, item: MemoryItem) -> None:
         """Something new is said, unless it is one of those things that stay here."""
         standing = self._standings[item.id]
-        if item.provenance.is_passage or standing.state not in ("injectable", "released"):
+        if item.provenance.is_passage or not (standing.state in ("injectable", "released") or standing.is_held):
             return
-        verdict = self._judge.judge(item, links=self._links.get(item.id, ()))
-        if verdict.rejected or verdict.forced_non_injectable:
-            self.waits[item.id] = "; ".join(verdict.reasons) or "policy"
-            return
-        scope = self.remote.scopes[item.scope]
-        state = merge.birth(item.id, self._fields(item), (), self.stamp)
-        key, state = self._known_there(item, scope, state)
-        key = key or next(one for one in self._keys(scope, item.content) if one not in self.changed)
-        self.changed[key] = KnownKey(key, scope, item.id, state, {}, unsent=True)
+        is_sent = not standing.is_held
+        if is_sent:
+            verdict = self._judge.judge(item, links=self._links.get(item.id, ()))
+            if verdict.rejected or verdict.forced_non_injectable:
+                self.waits[item.id] = "; ".join(verdict.reasons) or "policy"
+                is_sent = False
+        scope, fields = self.remote.scopes[item.scope], self._fields(item)
+        birth = merge.birth(item.id, fields, (), self.stamp)
+        key, state = self._known_there(item, scope, birth, fields)
+        if is_sent:
+            key = key or next(one for one in self._keys(scope, item.content) if one not in self.changed)
+            self.changed[key] = KnownKey(key, scope, item.id, state, {}, unsent=True)
+        elif key:  # it says nothing, and what others say of it is not brought beside it
+            held = {"held": [[], list(self._held(item))]} if standing.is_held else {}
+            self.changed[key] = KnownKey(key, scope, item.id, {}, held)
 
-    def _known_there(self, item: MemoryItem, scope: str, state: merge.State) -> tuple[str, merge.State]:
+    def _known_there(
+        self, item: MemoryItem, scope: str, state: merge.State, fields: Mapping[str, Any]
+    ) -> tuple[str, merge.State]:
         """The key that others know an item by which was shared there once, and its birth as one of that; or no key.
 
         It has the id that they know and a text that both have had. An id alone is no proof: anybody may state one, and
         a text under any key: one that is made of a text of ours comes first.
         """
         found, first = self._theirs().that_may_be(scope, item.id), self._first_keys[scope, item.content]
-        if not found or len(found) > _MOST_KNOWN or all(merge.newborn(one) for _, one in found.get(first, [("", {})])):
-            return "", state  # what nobody changed, as most, is found as anything new is
+        if not found or len(found) > _MOST_KNOWN:
+            return "", state
+        is_free = first not in self.changed and first not in self._birth_keys
+        if is_free and is_as_born(state, [one for _, one in found.get(first, ())]):
+            return first, state  # as most; it costs no look at their past
         before = {item.content, *items.past_contents(self.db, item.id)}
         own = {merge.key_of(scope, text, number) for text in before for number in range(_SAID_AGAIN)}
         for key in sorted(found, key=lambda one: (one not in own, one)):
@@ -228,14 +241,13 @@ class Stock:
                 continue
             is_same = key in own or not before.isdisjoint(texts)
             if is_same and not remotes.get_keys(self.db, self.remote.name, [key]):
-                return key, _birth_of_known(state, theirs, before)
+                return key, birth_of_known(self.db, state, fields, theirs, self._view)
         return "", state
 
     def _admit(self, scope: str, key: str, said: list[tuple[str, merge.State]]) -> tuple[list[merge.State], set[str]]:
         """What counts of what others say of a key, with its texts. They may say much, of many ids: it is asked once."""
         if (scope, key) not in self._admitted:
-            view = merge.MergeView(frozenset(self.remote.mine), self.remote.trust)
-            theirs = [merge.admitted(one, replica, view) for replica, one in said]
+            theirs = [merge.admitted(one, replica, self._view) for replica, one in said]
             texts = {entry[0] for one in theirs for entry in one.get("text", {}).values()}
             self._admitted[scope, key] = theirs, texts
         return self._admitted[scope, key]
@@ -295,33 +307,6 @@ class Stock:
             now["superseded_by"] = was.fields["superseded_by"]
         wrote = {name: one.wrote[name] for name in one.wrote if name != "left" and (held or name != "held")}
         self._save(one, merge.change(state, was, now, held, self.stamp), item.id, wrote)
-
-
-def _birth_of_known(state: merge.State, theirs: Sequence[merge.State], before: Collection[str]) -> merge.State:
-    """A birth here of what others know under this key already: its text is an edit, unless theirs come from it.
-
-    The title of an edit comes with it, unless others have it too and it is not how the text begins.
-
-    theirs  what others say of the key
-    before  the texts that it has had here
-    """
-    ((stamp, (content, _)),) = state["text"].items()
-    said = {entry[0] for one in theirs for entry in one.get("text", {}).values()}
-    now = reduce(merge.join, theirs, merge.State()).get("text", {})
-    known = {at: entry for at, entry in now.items() if entry[0] in before}
-    if any(entry[0] == content for entry in now.values()) or (content in said and not known):
-        return state
-    seen = {merge.author_of(stamp): stamp.partition(".")[0]}
-    for at, entry in known.items():
-        for author, clock in [(merge.author_of(at), at.partition(".")[0]), *entry[-1].items()]:
-            if f"{clock}." < stamp:
-                seen[author] = max(clock, seen.get(author, ""))
-    title, titles = state["born"][stamp][2], set[str]()
-    for one in theirs:
-        titles |= {born[2] for born in one.get("born", {}).values() if len(born) > 1}
-        titles |= {said[1] for name, said in one.get("set", {}).items() if name == "title"}
-    retitled = {"set": {"title": [stamp, title]}} if title not in titles or title == clean.opening(content) else {}
-    return state | {"text": {stamp: [content, seen]}} | retitled
 
 
 def fields_of(item: MemoryItem, importance: float, links: Iterable[str]) -> dict[str, Any]:
