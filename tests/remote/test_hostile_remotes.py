@@ -111,6 +111,29 @@ def test_an_item_that_is_not_shared_is_replaced_by_nobody_who_knows_its_id(claim
     assert len(anna.items()) == 3
 
 
+def test_what_has_the_id_of_an_item_that_is_not_shared_is_nowhere_called_so() -> None:
+    """Neither in a conflict, nor as what replaced something, nor in who did what."""
+    (anna,) = homes("anna", trust="medium")
+    private = anna.say("A private thing.", "--scope", "user")
+    stamps = [merge.make_stamp(NOW + n, STRANGER) for n in range(4)]
+    new = merge.birth(private, FIELDS | {"content": "The new way."}, (), stamps[0])
+    new["text"][stamps[1]] = ["Another new way.", {}]
+    old = merge.birth("MEM-00000000000b", FIELDS | {"content": "The old way."}, (), stamps[2])
+    old["life"] = {stamps[3]: [True, private, {STRANGER: stamps[2].partition(".")[0]}]}
+    gone = {"born": {stamps[0]: [private]}, "gone": {stamps[1]: ""}}
+    for records in [("1" * 32, new), ("2" * 32, old)], [("3" * 32, gone)]:
+        shutil.rmtree(room(), ignore_errors=True)
+        forge(*records)
+        anna.sync()
+        found = json.dumps(anna.json("conflicts")) + json.dumps(anna.json("remote", "log", "team"))
+        found += json.dumps([one for one in anna.items() if one["id"] != private])
+        assert "way" in found
+        assert private not in found
+        anna.ok("remote", "remove", "team")
+        anna.join("--trust", "medium")
+    assert anna.item("A private")["scope"] == "user"
+
+
 def test_two_statements_that_come_at_once_with_one_id_are_two_items() -> None:
     (anna,) = homes("anna", trust="medium")
     forge(said("Lunch is at noon."), said("Dinner is at eight."))

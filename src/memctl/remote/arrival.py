@@ -1,7 +1,6 @@
 """RemoteRows of what was joined: each is judged by this store's policy, and written as any statement is."""
 
 from collections.abc import Collection, Iterable, Mapping
-from itertools import chain, count
 
 from memctl import citing, ids
 from memctl.annotations import Any, args_of
@@ -9,7 +8,7 @@ from memctl.item_policy import REFUSED, ItemPolicy, tidy_statement
 from memctl.names import LinkRelation
 from memctl.remote import merge
 from memctl.remote.problems import RemovalsWait
-from memctl.remote.stock import FROM_REMOTE, RemoteRows, fields_of, written
+from memctl.remote.stock import FROM_REMOTE, RemoteRows, fields_of, free_id, written
 from memctl.store import conflicts, quarantine, remotes
 from memctl.store.database import Database
 from memctl.store.items import attributes, events, items
@@ -68,6 +67,7 @@ class Arrival:
         rows.load(touched)
         found = rows.all()
         self._saved = {one.key: one for one in touched}
+        self._free_ids = rows.free_ids
         self._look_up(rows.known, found)
         for key, row in sorted(found.items()):
             one = rows.known[key]
@@ -230,17 +230,13 @@ class Arrival:
         return item
 
     def _free_id(self, one: KnownKey) -> str:
-        """The id of a new item: the one that it was born with, if no other item here has it, else one of its own.
-
-        Whoever writes there chooses ids and keys: an id made of a key may be that of any item of this store, too.
-        """
-        born = (item_id for item_id in merge.ids_of(one.state) if item_id and clean.one_line(item_id, 80) == item_id)
-        free = (item_id for item_id in born if item_id not in self._there or item_id in self._extra_ids)
-        made = (merge.made_id(ids.bytes_hash(f"{one.key} {n}".encode()) if n else one.key) for n in count())
-        unused = (item_id for item_id in made if items.get(self.db, item_id) is None)
-        found = next(item_id for item_id in chain(free, unused) if item_id not in self._given)
+        """The id of a new item."""
+        found = self._free_ids.get(one.key) or free_id(self.db, one.key, merge.ids_of(one.state), self._is_taken)
         self._given.add(found)
         return found
+
+    def _is_taken(self, item_id: str) -> bool:
+        return item_id in self._given or (item_id in self._there and item_id not in self._extra_ids)
 
     def _source(self, one: KnownKey, fields: Mapping[str, Any]) -> MemoryProvenance:
         """Where an item is from, as whoever said it has it, as far as he is trusted; and who that is."""

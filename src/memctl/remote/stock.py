@@ -2,9 +2,9 @@
 
 import os
 from bisect import bisect_left
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from functools import cached_property, reduce
-from itertools import count
+from itertools import chain, count
 
 from memctl import ids
 from memctl.annotations import Any
@@ -60,12 +60,16 @@ class TheirStates:
 
 
 class RemoteRows:
-    """What the states at one remote say of the items here, with all states that they depend on."""
+    """What the states at one remote say of the items here, with all states that they depend on.
+
+    free_ids  by key the id that an item gets which is not here, where another item has the one that it was born with
+    """
 
     def __init__(self, db: Database, remote: Remote) -> None:
         self.db, self.remote = db, remote
         self.view = merge.MergeView(frozenset(remote.mine), remote.trust)
         self.known: dict[str, KnownKey] = {}
+        self.free_ids: dict[str, str] = {}
         self._asked: set[str] = set()
 
     def load(self, known: Iterable[KnownKey]) -> None:
@@ -85,7 +89,37 @@ class RemoteRows:
         """The row of each key that is known well enough."""
         names = {key: one.item_id for key, one in self.known.items() if one.item_id}
         newborn_at = {key: one.newborn_at for key, one in self.known.items() if one.newborn_at}
-        return merge.rows({key: one.state for key, one in self.known.items()}, self.view, names, newborn_at)
+        self._look_for_ids()
+        states = {key: one.state for key, one in self.known.items()}
+        return merge.rows(states, self.view, names | self.free_ids, newborn_at)
+
+    def _look_for_ids(self) -> None:
+        """Choose the ids of items that are not here, and whose own ones are taken."""
+        born = {key: [*merge.ids_of(one.state)] for key, one in sorted(self.known.items())
+                if not one.item_id and not one.wrote.get("left")}  # fmt: skip
+        taken = remotes.ids_in_use(self.db, {item_id for some in born.values() for item_id in some})
+        if taken:
+            taken -= remotes.keys_of_ids(self.db, self.remote.name, taken, "extra").keys()
+        given = {one.item_id for one in self.known.values()} | {*self.free_ids.values()}
+        for key, some in born.items():
+            if some and key not in self.free_ids and not _is_usable(some[0], taken):
+                self.free_ids[key] = free_id(self.db, key, some, lambda one: one in taken or one in given)
+                given.add(self.free_ids[key])
+
+
+def _is_usable(item_id: str, taken: Collection[str]) -> bool:
+    return bool(item_id) and item_id not in taken and clean.one_line(item_id, 80) == item_id
+
+
+def free_id(db: Database, key: str, born: Iterable[str], is_taken: Callable[[str], bool]) -> str:
+    """The id of a new item: the first that it was born with, if no other item here has it, else one made of its key.
+
+    Whoever writes there chooses ids and keys: an id made of a key may be that of any item of this store, too.
+    """
+    usable = (one for one in born if _is_usable(one, ()))
+    made = (merge.made_id(ids.bytes_hash(f"{key} {n}".encode()) if n else key) for n in count())
+    unused = (one for one in made if items.get(db, one) is None)
+    return next(one for one in chain(usable, unused) if not is_taken(one))
 
 
 def written(one: KnownKey, row: merge.MergedRow) -> merge.MergedRow:
