@@ -1,5 +1,6 @@
 """Somebody else writes to the remote, or it fails, lies, repeats and forgets: no store is damaged, nothing is lost."""
 
+import hashlib
 import json
 import os
 import random
@@ -132,6 +133,41 @@ def test_what_has_the_id_of_an_item_that_is_not_shared_is_nowhere_called_so() ->
         anna.ok("remote", "remove", "team")
         anna.join("--trust", "medium")
     assert anna.item("A private")["scope"] == "user"
+
+
+@pytest.mark.parametrize("trust", ["high", "medium"])
+@pytest.mark.parametrize("when", ["before", "at once", "after"])
+def test_the_id_of_a_text_in_conflict_is_taken_by_nobody(when: str, trust: str) -> None:
+    """Whoever reads the remote can compute it: it is made of the key and the stamp of the text."""
+    anna, bert = homes("anna", "bert", trust=trust)
+    it = anna.say("We deploy on Fridays.")
+    exchange(anna, bert)
+    bert.ok("edit", it, "--content", "We deploy on Mondays.")
+    bert.sync()
+    (key,) = (one.key for one in bert.known())
+    (stamp,) = (at for one in bert.known() for at, entry in one.state["text"].items() if entry[1])
+    anna.ok("edit", it, "--content", "We deploy on Tuesdays.")
+    extra = f"MEM-{hashlib.sha256(f'{key} {stamp}'.encode()).hexdigest()[:12]}"
+    claim = "0" * 32, merge.birth(extra, FIELDS | {"content": "Taken over."}, (), merge.make_stamp(NOW, STRANGER))
+    if when != "after":
+        forge(claim)
+    if when == "before":
+        hidden = room(log_of(bert)[0].parent.name)
+        hidden.rename("hidden")
+        anna.sync()
+        Path("hidden").rename(hidden)
+    anna.sync()
+    if when == "after":
+        forge(claim)
+    for _ in range(2):
+        anna.sync()
+        assert anna.texts() == ["Taken over.", "We deploy on Mondays.", "We deploy on Tuesdays."]
+        ((a, b),) = ([one["a"]["id"], one["b"]["id"]] for one in anna.json("conflicts")["conflicts"])
+        assert {a, b} == {anna.item("We deploy on M")["id"], it}
+    anna.ok("forget", anna.item("We deploy on M")["id"])
+    exchange(anna, bert)
+    assert anna.texts() == ["Taken over.", "We deploy on Tuesdays."]
+    assert "We deploy on Mondays." not in bert.texts()
 
 
 def test_two_statements_that_come_at_once_with_one_id_are_two_items() -> None:

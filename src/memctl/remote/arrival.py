@@ -1,6 +1,7 @@
 """RemoteRows of what was joined: each is judged by this store's policy, and written as any statement is."""
 
 from collections.abc import Collection, Iterable, Mapping
+from itertools import chain, count
 
 from memctl import citing, ids
 from memctl.annotations import Any, args_of
@@ -58,7 +59,7 @@ class Arrival:
         self._freed: list[str] = []
         self._importance: dict[str, float] = {}
         self._cited: list[MemoryItem] = []
-        self._given = set[str]()  # ids of new items
+        self._given: dict[str, str] = {}  # by the ids of new items their texts
         self._replaced: list[tuple[str, str]] = []
 
     def write(self, touched: Collection[KnownKey]) -> None:
@@ -86,8 +87,9 @@ class Arrival:
         named = {one.item_id for one in known.values() if one.item_id}
         free = {word for key, row in rows.items() if not known[key].item_id for word in merge.ids_of(known[key].state)}
         extras = {extra for row in rows.values() for extra in row.extras}
-        self._there = {item.id: item for item in items.get_many(self.db, sorted(named | free | extras))}
         self._extras = remotes.extras_of(self.db, self.remote.name, rows)
+        extras = extras.union(*self._extras.values())
+        self._there = {item.id: item for item in items.get_many(self.db, sorted(named | free | extras))}
         self._extra_ids = {i for some in self._extras.values() for i in some}
         self._extra_ids |= remotes.keys_of_ids(self.db, self.remote.name, free, "extra").keys()
         self._links = remotes.links_from(self.db, self._there)
@@ -223,20 +225,25 @@ class Arrival:
             item = MemoryItem.from_dict(there.to_dict() | kept)
         else:
             made = min(times.canonical(fields["made"]), self._now)
-            item_id = self._free_id(one)
+            item_id = self._free_id(one, fields["content"])
             source = self._source(one, fields)
             item = MemoryItem(id=item_id, scope=self._back[one.scope], created_at=made, provenance=source, **kept)
         tidy_statement(item)
         return item
 
-    def _free_id(self, one: KnownKey) -> str:
+    def _free_id(self, one: KnownKey, text: str) -> str:
         """The id of a new item."""
-        found = self._free_ids.get(one.key) or free_id(self.db, one.key, merge.ids_of(one.state), self._is_taken)
-        self._given.add(found)
+        found = self._free_ids.get(one.key) or free_id(
+            self.db, one.key, merge.ids_of(one.state), lambda item_id: self._is_taken(item_id, text)
+        )
+        self._given[found] = text
         return found
 
-    def _is_taken(self, item_id: str) -> bool:
-        return item_id in self._given or (item_id in self._there and item_id not in self._extra_ids)
+    def _is_taken(self, item_id: str, text: str) -> bool:
+        """Whether a new item of this text cannot have an id; what stands for the same text in conflict is no other."""
+        there = self._there.get(item_id)
+        is_other = there is not None and not (item_id in self._extra_ids and there.content == text)
+        return item_id in self._given or is_other
 
     def _source(self, one: KnownKey, fields: Mapping[str, Any]) -> MemoryProvenance:
         """Where an item is from, as whoever said it has it, as far as he is trusted; and who that is."""
@@ -294,13 +301,15 @@ class Arrival:
 
     def _bring_extras(self, one: KnownKey, row: merge.MergedRow) -> None:
         """Let texts that nobody has decided about be items beside theirs, and take away those that are decided."""
+        ids_here = {extra: self._extra_id(one.key, extra, text) for extra, text in row.extras.items()}
         for extra, text in row.extras.items():
-            if extra in self._there or self._is_buried(text):
+            item_id = ids_here[extra]
+            if item_id in self._there or item_id in self._given or self._is_buried(text):
                 continue
             title = clean.retitled(row.fields["title"], row.fields["content"], text)
             fields = row.fields | {"title": title, "content": text, "links": []}
             item = self._item(one, row._replace(fields=fields), None)
-            item.id, item.archived, item.superseded_by = extra, False, None
+            item.id, item.archived, item.superseded_by = item_id, False, None
             verdict = self._judge.judge(item)
             if verdict.rejected:
                 continue
@@ -308,16 +317,29 @@ class Arrival:
             held = set(row.held) | {finding.rule for finding in verdict.findings if verdict.forced_non_injectable}
             self._settle_standing(item, None, held)
             self._items.append(item)
-            self._ids[extra, one.key] = "extra"
+            self._given[item_id] = text
+            self._ids[item_id, one.key] = "extra"
         for extra in self._extras.get(one.key, ()):
-            if extra in row.extras:
+            if extra in ids_here.values():
                 continue
             remotes.drop_extras(self.db, self.remote.name, [extra])
             decided = self._there.get(extra) or items.get(self.db, extra)
             if decided is not None and not remotes.keys_of_items(self.db, self.remote.name, [extra]):
                 decided.archived, decided.superseded_by = True, one.item_id
                 self._items.append(decided)
-        self._conflicts += row.conflicts
+        self._conflicts += [(ids_here.get(a, a), ids_here.get(b, b), why) for a, b, why in row.conflicts]
+
+    def _extra_id(self, key: str, extra: str, text: str) -> str:
+        """The id here of a text in conflict. Whoever reads the remote can say its own one first, of something else."""
+        recorded = self._extras.get(key, ())
+        known = (one for one in recorded if one in self._there and self._there[one].content == text)
+        made = (merge.made_id(ids.bytes_hash(f"{extra} {n}".encode())) for n in count(1))
+        for found in chain(known, (extra,), made):
+            there = self._there.get(found) or (None if found == extra else items.get(self.db, found))
+            said = self._given.get(found, there.content if there is not None else text)
+            if said == text or (found in recorded and found not in self._given):
+                return found
+        raise AssertionError("there is always another one")
 
     # --- all of them ----------------------------------------------------------------------------------------------
 

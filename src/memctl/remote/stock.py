@@ -98,13 +98,19 @@ class RemoteRows:
         born = {key: [*merge.ids_of(one.state)] for key, one in sorted(self.known.items())
                 if not one.item_id and not one.wrote.get("left")}  # fmt: skip
         taken = remotes.ids_in_use(self.db, {item_id for some in born.values() for item_id in some})
-        if taken:
-            taken -= remotes.keys_of_ids(self.db, self.remote.name, taken, "extra").keys()
+        extras = remotes.keys_of_ids(self.db, self.remote.name, taken, "extra") if taken else ()
+        texts = {item.id: item.content for item in items.get_many(self.db, extras)} if extras else {}
         given = {one.item_id for one in self.known.values()} | {*self.free_ids.values()}
         for key, some in born.items():
-            if some and key not in self.free_ids and not _is_usable(some[0], taken):
-                self.free_ids[key] = free_id(self.db, key, some, lambda one: one in taken or one in given)
+            others = {one for one in taken.intersection(some) if texts.get(one) != _text_of(self.known[key].state)}
+            if some and key not in self.free_ids and not _is_usable(some[0], others):
+                self.free_ids[key] = free_id(self.db, key, some, (others | given).__contains__)
                 given.add(self.free_ids[key])
+
+
+def _text_of(state: merge.State) -> str:
+    """The text of an item, as far as a state says one."""
+    return str(max(state.get("text", {"": [""]}).items())[1][0])
 
 
 def _is_usable(item_id: str, taken: Collection[str]) -> bool:
@@ -301,9 +307,8 @@ class Stock:
             return False
         theirs, _ = self._admit(scope, key, said)
         now = reduce(merge.join, theirs, merge.State())
-        text = max(now.get("text", {"": [content]}).items())[1][0]
-        ids_there = merge.ids_of(now)
-        return text != content and bool(
+        text, ids_there = _text_of(now), merge.ids_of(now)
+        return text not in ("", content) and bool(
             quarantine.purged_hashes(self.db, [ids.content_hash(text)]) or quarantine.purged_ids(self.db, ids_there)
         )
 
