@@ -161,7 +161,7 @@ class _ImportRun:
         self.waiting: dict[str, list[str]] = {}  # an id that no line had yet -> items that refer to it
         self.written: set[str] = set()  # ids that this run made or met by id
         self.fresh: set[str] = set()  # ids that this run made
-        self.citing: set[str] = set()  # those of which that cite something
+        self.citing: set[str] = set()  # those of which that may cite something
         self.refused: set[str] = set()  # ids of lines that policy refused
         self.documents: set[str] = set()  # whose passages came in
         self.records = RecordImport(policy, self._judge_state, self.alias, self.fresh, self.refused)
@@ -216,7 +216,7 @@ class _ImportRun:
             store.set_withheld(db, {j.line.item.id: (reason, j.rules) for j, reason in reasons if reason})
             passages.set_positions(db, {j.line.item.id: j.line.place for j in chosen if j.line.place is not None})
             self.importance.write(db)
-            self.citing.update(item.id for item in made if item.id in self.fresh and citing.references_of(item))
+            self.citing.update(item.id for item in made if item.id in self.fresh and citing.may_cite(item))
             self.documents.update(item.provenance.source_id for item in made if item.provenance.is_passage)
             for item in self.changed.values():
                 item.touch()

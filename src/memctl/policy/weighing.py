@@ -76,16 +76,16 @@ def words(text: str) -> list[str]:
 
 def features(found: list[str]) -> set[str]:
     """What of a text's words is weighed: `word`, `word_next`, and cut to five letters `begin*` and `begin|next`."""
-    every = set(found).union(*_kinds(found)[1:])
+    every = set(found).union(*_kinds(found))
     every.discard("")
     return every
 
 
-def _kinds(found: list[str]) -> list[list[str]]:
-    """The features of a text by kind and by the place of their first word; "" where it has none."""
+def _kinds(found: list[str]) -> tuple[list[str], list[str], list[str]]:
+    """By the place of a word: its beginning, "" where it is short, the word with the next one, and those cut."""
     stems = [word[:_STEM] for word in found]
     begins = [stem + "*" if len(word) > _STEM else "" for word, stem in zip(found, stems, strict=True)]
-    return [found, begins, [*map("_".join, pairwise(found))], [*map("|".join, pairwise(stems))]]
+    return begins, list(map("_".join, pairwise(found))), list(map("|".join, pairwise(stems)))
 
 
 def scale(found: list[str]) -> float:
@@ -133,7 +133,7 @@ def _promising(found: list[str], beyond: float) -> Iterator[list[str]]:
 
     What lightens a text counts in the first sentence that has it, so no run is taken for lighter than it is.
     """
-    borders, kinds = _borders(found), _kinds(found)
+    borders, (begins, pairs, stem_pairs) = _borders(found), _kinds(found)
     sentences = [*pairwise(borders)]
     # With two small words every run that a sentence is part of is English.
     english = [len(_ENGLISH.intersection(found[start:end])) >= _SOME for start, end in sentences]
@@ -145,7 +145,7 @@ def _promising(found: list[str], beyond: float) -> Iterator[list[str]]:
             if is_sure and name != "english":
                 most.append(-inf)
                 continue
-            told = of.keys() & [feature for kind in kinds for feature in kind[start:end]]
+            told = of.keys() & [*found[start:end], *begins[start:end], *pairs[start:end], *stem_pairs[start:end]]
             most.append(sum([of[feature] for feature in told if feature not in seen or of[feature] > 0]))
             seen |= told
         least = limit * sqrt(max(len(found) if limit < 0 else 0, _SHORT)) - of.get(_BORDER, 0.0)
