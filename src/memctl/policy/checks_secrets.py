@@ -7,13 +7,14 @@ a credential. Code, names and words are none.
 from __future__ import annotations
 
 import re
+from binascii import a2b_base64
 from collections.abc import Callable
 from functools import lru_cache
 from itertools import pairwise
 from math import log2
 from re import Match
 
-from memctl.policy.published_keys import is_published
+from memctl.policy.published_keys import is_published as is_published
 from memctl.policy.rule import lazy_regex
 
 #: Values of a piece of a text of which it is remembered what several rules ask.
@@ -22,7 +23,7 @@ _VALUES = 128
 
 def forget_values() -> None:
     """Forget the values that were looked at: none is kept longer than its text is read."""
-    for asked in (is_placeholder, sequential, entropy, identifier, is_published, _is_written):
+    for asked in (is_placeholder, sequential, entropy, identifier, _is_written):
         asked.cache_clear()
 
 
@@ -68,7 +69,6 @@ _PLACEHOLDER_PART = lazy_regex(
     r"my-|my_|-here|_here|todo|foo_?bar|abcdef|abc123|123456|qwerty|not[-_]?a[-_]|test[-_]?(?:key|token|secret)|"
     r"-test[-_]?\d{0,4}$|_test[-_]?\d{0,4}$|\$\{|\$\(|\{\{|<%|%\(|\*\*\*|\.\.\.|…"
 )
-_CODE_WORDS = ("environ", "getenv", "process.env", "vault:")
 _FIVE_WORDS = lazy_regex("(?:[a-z]{3,}_){5}")
 
 
@@ -81,14 +81,16 @@ def is_placeholder(value: str) -> bool:
         or _PLACEHOLDER_START.match(value) is not None
         or _PLACEHOLDER_WORD.match(low) is not None
         or _PLACEHOLDER_PART.search(low) is not None
-        or any(map(value.__contains__, _CODE_WORDS))
+        or ("env" in value and ("environ" in value or "getenv" in value or "process.env" in value))
+        or "vault:" in value
         or ("_" in value and _FIVE_WORDS.search(low) is not None)
     )
 
 
 def _repeats(value: str) -> bool:
     """One repeated letter, or a short repeated unit."""
-    return len(set(value)) < max(4, min(8, len(value) // 5))
+    distinct = len(set(value))
+    return distinct < 8 and distinct < max(4, len(value) // 5)
 
 
 @lru_cache(_VALUES)
@@ -247,13 +249,25 @@ _CAMEL = lazy_regex(r"[A-Za-z]?[a-z]+(?:[A-Z][a-z]+)*")
 
 def _says_nothing(value: str) -> bool:
     """Whether a base64 value says words or a filler: `previder vault example`, `test`."""
+    padded = value + "=" * (-len(value) % 4)
+    try:
+        raw = a2b_base64(padded)
+        said = "" if raw.translate(None, _PRINTABLE) else raw.decode()
+    except ValueError:
+        return False
+    if not said.isprintable() or not (is_placeholder(said) or _WORDS_SAID.fullmatch(said)):
+        return False
     from base64 import b64decode
 
     try:
-        said = b64decode(value + "=" * (-len(value) % 4), validate=True).decode()
+        b64decode(padded, validate=True)
     except ValueError:
         return False
-    return said.isprintable() and (is_placeholder(said) or re.fullmatch(r"[A-Za-z]+(?: [A-Za-z]+)*", said) is not None)
+    return True
+
+
+_WORDS_SAID = lazy_regex(r"[A-Za-z]+(?: [A-Za-z]+)*")
+_PRINTABLE = bytes(c for c in range(256) if c >= 32 and c != 127)
 
 
 def strong(match: Match[str]) -> bool:
@@ -440,10 +454,9 @@ _MADE_SIZE = 12  # characters at the end of a value that say how something is ma
 #: What stands where a password would and is none: calls, paths, dotted and joined names, addresses, flags, versions,
 #: dates, numbers with units, names of schemes.
 _NO_PASSWORD_START = lazy_regex(
-    r"[/~.\\-]|\w+(?:/[\w.-]+)+$|[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+$|[a-z][a-z0-9]*(?:[_-][a-z0-9]+)+$|"
-    r"[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+$|\$?[A-Za-z_]\w*\[|v?\d+(?:\.\d+)+|\d{4}-\d\d|[\d.,]+[A-Za-z%]{0,3}$|"
-    r"[A-Za-z]{1,8}-\d{1,3}$|0x|\$[A-Za-z_]\w*$|%\w|@\w|<|&\w+;|[A-Z][a-z]+(?:[A-Z][a-z]+)+\d?$|"
-    r"[a-z]+(?:[A-Z][a-z]+)+\d?$|https?|\w+=|[A-Za-z]+\d?\?$"
+    r"[/~.\\-]|\w+(?:=|(?:/[\w.-]+)+$)|[A-Za-z_]\w*(?:\[|(?:\.[A-Za-z_]\w*)+$)|[a-z][a-z0-9]*(?:[_-][a-z0-9]+)+$|"
+    r"[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+$|v?\d+(?:\.\d+)+|\d{4}-\d\d|[\d.,]+[A-Za-z%]{0,3}$|[A-Za-z]{1,8}-\d{1,3}$|0x|"
+    r"\$[A-Za-z_]\w*(?:\[|$)|[%@]\w|<|&\w+;|[A-Z]?[a-z]+(?:[A-Z][a-z]+)+\d?$|https?|[A-Za-z]+\d?\?$"
 )
 _MARKS = lazy_regex(r"[^\w+/=.-]")
 _NO_PASSWORD_PART = lazy_regex(r"[\w\])]\(|\)[;,]?$|::|->|=>|&&|\|\||\{\{|\$\{|\$\(|://|[\[\]{}]|@[\w-]+\.\w|\\n|\\u")

@@ -58,18 +58,22 @@ _DISGUISES = sum(SIGNS[sign] for sign in ("#blob", "#rot13", "#reversed", "#leet
 _ASSIGNED = lazy_regex(
     r"""(?=([\w.-]{0,120}))\1(?:\[\d{0,4}\])?[\s"'`\])\\]{0,8}(?:string\s{0,3})?(?:[:=>?|,!]|\.=|(?<=\s)["'`])"""
 )
-#: By rule, what follows the word at which it is tried, wherever it matches: labels are words of code and prose as well.
+_WORD = lazy_regex(r"\w+")
+#: By rule, the word at which it is tried, by what follows it wherever it matches: labels are words of code and prose as
+#: well.
 _AHEAD = {
-    "password-labelled": lazy_regex(
-        r"[^\n:=>|\t<\uff1a\uff1d\u2192]{0,220}[:=>|\t<\uff1a\uff1d\u2192]|[ \t*_]{0,3}\n[ \t>*-]{0,6}`?\S{6}"
-    ),
-    "password-said": lazy_regex(r"[^\n]{0,34}?[ \t]\S{1,7}[ \t]"),
-    "password-quoted": lazy_regex(r"""[\w\s\[\]"':=>!@-]{0,48}?["']"""),
+    rule: lazy_regex(rf"\w+(?!\w)(?={follows})")
+    for rule, follows in {
+        "password-labelled": r"[^\n:=>|\t<\uff1a\uff1d\u2192]{0,220}[:=>|\t<\uff1a\uff1d\u2192]|[ \t*_]{0,3}\n[ \t>*-]{0,6}`?\S{6}",
+        "password-said": r"[^\n]{0,34}?[ \t]\S{1,7}[ \t]",
+        "password-quoted": r"""[\w\s\[\]"':=>!@-]{0,48}?["']""",
+    }.items()
 }
+#: By check, what is in any text in which it can agree: six marks in one value.
+_ASKED = {"busy": lazy_regex(r"""[^\s"'A-Za-z0-9](?:[A-Za-z0-9]{0,115}[^\s"'A-Za-z0-9]){5}""")}
 #: What a word in Latin letters goes on with.
 _ALPHANUMERIC = frozenset("0123456789abcdefghijklmnopqrstuvwxyz")
 _NOTHING: frozenset[str] = frozenset()
-_WORD = lazy_regex(r"\w+")
 _WORD_START = lazy_regex(r"\b\w")
 _MANY_POSITIONS = 24  # keywords in one text from which on it pays to remember what was tried around them
 _SEEN_BEFORE, _SEEN_AFTER = 32, 48  # characters that checks look at around a match
@@ -376,11 +380,12 @@ class RulePattern:
     """A rule's expression and check, and how it is tried: at word starts, around keywords, or over the whole text."""
 
     __slots__ = (
-        "_ahead", "_anchor", "_at_keyword", "_before", "_check", "_everywhere", "_from_starts", "_rule", "regex",
+        "_anchor", "_at_keyword", "_before", "_check", "_everywhere", "_from_starts", "_rule", "_word", "regex",
     )  # fmt: skip
 
     def __init__(self, rule: Rule, anchor: int) -> None:
-        self._rule, self._anchor, self._ahead = rule, anchor, _AHEAD.get(rule.id)
+        self._rule, self._anchor = rule, anchor
+        self._word = _AHEAD.get(rule.id, _WORD)
         self.regex = re.compile(rule.pattern, re.MULTILINE)
         self._everywhere = 1 < anchor < FIRST_WORD_BIT
         self._at_keyword = rule.before == 0 and _all_begin(rule.pattern.removeprefix("(?i)"), _BORDERS)
@@ -399,6 +404,9 @@ class RulePattern:
 
         Of a weaker secret within a token that is told by its own format nothing is asked.
         """
+        asked = _ASKED.get(self._rule.check)
+        if asked and not asked.search(reading.text):
+            return []
         if self._rule.kind != "secret":
             return self._spans(reading, None)
         if self._rule.severity < 3:
@@ -441,9 +449,9 @@ class RulePattern:
         Those are far fewer places than there are characters. Where a text repeats itself, what failed is not tried
         again.
         """
-        spans, match, at_keyword, ahead = [], self.regex.match, self._at_keyword, self._ahead
+        spans, match, at_keyword, word_at = [], self.regex.match, self._at_keyword, self._word.match
         inside, before, reach = self._rule.before == 0, self._before, self._rule.reach
-        failed: set[str] | None = set() if len(positions) > _MANY_POSITIONS else None
+        failed: set[str] | None = set() if len(positions) > _MANY_POSITIONS and _repeats(hay, positions) else None
         done = 0
 
         def around(position: int) -> str:
@@ -458,9 +466,8 @@ class RulePattern:
             if at_keyword:
                 starts = (position,)
             elif inside:
-                word = _WORD.match(hay, max(done, position))
-                follows = word is not None and (ahead is None or ahead.match(hay, word.end()) is not None)
-                starts = range(*word.span()) if word and follows else ()
+                word = word_at(hay, position if position > done else done)
+                starts = range(*word.span()) if word else ()
             else:
                 starts = [m.start() for m in _WORD_START.finditer(hay, max(done, position - before), position + 1)]
             for start in starts:
@@ -475,8 +482,14 @@ class RulePattern:
             else:
                 if failed is not None:
                     failed.add(around(position))
-            done = max(done, position + 1)
+            if position >= done:
+                done = position + 1
         return spans
+
+
+def _repeats(text: str, positions: list[int]) -> bool:
+    """Whether what stands at one of these positions stands at another one as well."""
+    return len({text[at : at + _ALIKE] for at in positions}) < len(positions)
 
 
 def _all_begin(pattern: str, head: str | tuple[str, ...]) -> bool:
