@@ -404,9 +404,6 @@ class RulePattern:
 
         Of a weaker secret within a token that is told by its own format nothing is asked.
         """
-        asked = _ASKED.get(self._rule.check)
-        if asked and not asked.search(reading.text):
-            return []
         if self._rule.kind != "secret":
             return self._spans(reading, None)
         if self._rule.severity < 3:
@@ -430,7 +427,8 @@ class RulePattern:
             stretches = reading.numbers(_DIGITS[anchor], rule.before, rule.reach)
         else:
             positions = reading.assigned(anchor) if rule.assigned else reading.keywords(anchor)
-            if not positions:
+            asked = _ASKED.get(rule.check)
+            if not positions or (asked and not asked.search(hay)):
                 return []
             if self._from_starts:
                 return self._at_starts(hay, positions, check)
