@@ -14,7 +14,6 @@ from itertools import pairwise
 from math import log2
 from re import Match
 
-from memctl.policy.published_keys import is_published as is_published
 from memctl.policy.rule import lazy_regex
 
 #: Values of a piece of a text of which it is remembered what several rules ask.
@@ -341,7 +340,10 @@ def named_exact(match: Match[str]) -> bool:
     value = value_of(match)
     if is_placeholder(value) or (len(value) < 30 and _is_ordinary(value)):
         return False
-    return entropy(value) >= 2.8 and not sequential(value) and not re.fullmatch(r"[a-z]+(?:[-_][a-z]+)+", value)
+    return entropy(value) >= 2.8 and not sequential(value) and not _HYPHENED.fullmatch(value)
+
+
+_HYPHENED = lazy_regex(r"[a-z]+(?:[-_][a-z]+)+")
 
 
 def password(match: Match[str]) -> bool:
@@ -496,7 +498,7 @@ def credible(match: Match[str]) -> bool:
         if not line.lstrip().startswith("|"):
             return False  # the pipe of a command or of a template, not the border of a cell
     kinds = count_kinds(value)
-    return kinds >= 3 or (kinds == 2 and any(map(str.isdigit, value)) and any(c.isalpha() for c in value))
+    return kinds >= 3 or (kinds == 2 and any(map(str.isdigit, value)) and any(map(str.isalpha, value)))
 
 
 def credible_prose(match: Match[str]) -> bool:
@@ -522,9 +524,10 @@ def credible_key(match: Match[str]) -> bool:
         return False
     if digits < 2 or is_placeholder(value) or _is_written(value) or sequential(value) or identifier(value):
         return False
-    if re.fullmatch(r"[0-9a-f-]+", value) and not _SECRET_NAME.search(match.string, max(0, start - 24), value_start):
+    if _HEXADECIMAL.fullmatch(value) and not _SECRET_NAME.search(match.string, max(0, start - 24), value_start):
         return False
-    return entropy(value) >= (3.0 if re.fullmatch(r"[0-9a-f]+", value) else 3.4) and not _JOINED.fullmatch(value)
+    least = 3.0 if value.isalnum() and _HEXADECIMAL.fullmatch(value) else 3.4
+    return entropy(value) >= least and not _JOINED.fullmatch(value)
 
 
 _USED = lazy_regex(r"(?i)\b(?:use[sd]?|using|with|nimm|nutze|utilise[rz]?|usa|usar)\s(?:[\w-]{1,12}\s){0,2}$")
@@ -544,6 +547,7 @@ _NO_KEY_WRITTEN = lazy_regex(
 )
 #: Beside these a run of hexadecimal digits is a key; beside `key` alone it is a hash.
 _SECRET_NAME = lazy_regex(r"(?i)secret|token|encryption|api|private|access|auth|signing|master|schl|sleutel|nyckel")
+_HEXADECIMAL = lazy_regex(r"[0-9a-f-]+")
 _JOINED = lazy_regex(r"[A-Za-z]+\d{0,3}(?:[_/+=-][A-Za-z]+\d{0,3})+")
 
 

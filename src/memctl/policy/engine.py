@@ -23,6 +23,7 @@ from memctl.policy import normalise
 from memctl.policy.clauses import ClauseReader, OrderMatcher
 from memctl.policy.normalise import NormalisedText
 from memctl.policy.prefilter import FIRST_WORD_BIT, Candidates, Prefilter
+from memctl.policy.published_keys import is_published
 from memctl.policy.rule import SIGNS, Hit, Rule, lazy_regex
 from memctl.policy.rules_injection import INJECTION
 from memctl.policy.rules_pii import PII
@@ -59,18 +60,21 @@ _ASSIGNED = lazy_regex(
     r"""(?=([\w.-]{0,120}))\1(?:\[\d{0,4}\])?[\s"'`\])\\]{0,8}(?:string\s{0,3})?(?:[:=>?|,!]|\.=|(?<=\s)["'`])"""
 )
 _WORD = lazy_regex(r"\w+")
-#: By rule, the word at which it is tried, by what follows it wherever it matches: labels are words of code and prose as
-#: well.
+#: By rule, the word at which it is tried, with what follows wherever it matches: code and prose have such words too.
 _AHEAD = {
     rule: lazy_regex(rf"\w+(?!\w)(?={follows})")
     for rule, follows in {
-        "password-labelled": r"[^\n:=>|\t<\uff1a\uff1d\u2192]{0,220}[:=>|\t<\uff1a\uff1d\u2192]|[ \t*_]{0,3}\n[ \t>*-]{0,6}`?\S{6}",
+        "password-labelled": r"[^\n:=>|\t<\uff1a\uff1d\u2192]{0,220}[:=>|\t<\uff1a\uff1d\u2192]|"
+        r"[ \t*_]{0,3}\n[ \t>*-]{0,6}`?\S{6}",
         "password-said": r"[^\n]{0,34}?[ \t]\S{1,7}[ \t]",
         "password-quoted": r"""[\w\s\[\]"':=>!@-]{0,48}?["']""",
     }.items()
 }
-#: By check, what is in any text in which it can agree: six marks in one value.
-_ASKED = {"busy": lazy_regex(r"""[^\s"'A-Za-z0-9](?:[A-Za-z0-9]{0,115}[^\s"'A-Za-z0-9]){5}""")}
+#: By a rule's check, what is in any text in which it can agree: six marks in one value; what stands in quotes.
+_ASKED = {
+    "busy": lazy_regex(r"""[^\s"'A-Za-z0-9](?:[A-Za-z0-9]{0,115}[^\s"'A-Za-z0-9]){5}"""),
+    "password_quoted": lazy_regex("[\"']"),
+}
 #: What a word in Latin letters goes on with.
 _ALPHANUMERIC = frozenset("0123456789abcdefghijklmnopqrstuvwxyz")
 _NOTHING: frozenset[str] = frozenset()
@@ -289,7 +293,8 @@ class _CutPiece(NamedTuple):
 
 def _cut(hits: list[Hit], start: int, piece: str) -> list[Hit]:
     """The hits to be blotted out behind which the piece that begins at `start` has next to nothing."""
-    return [hit for hit in hits if hit.is_blotted and len(piece[hit.end - start :].strip()) <= 2]
+    edge = start + len(piece.rstrip()[:-2].rstrip())
+    return [hit for hit in hits if hit.end >= edge and hit.is_blotted]
 
 
 class _Reading:
@@ -397,7 +402,7 @@ class RulePattern:
             checks = import_module(f"memctl.policy.{home}")
             self._check = check = getattr(checks, rule.check)
             if rule.kind == "secret":  # no secret is what is published as a sample
-                self._check = lambda match: check(match) and not checks.is_published(checks.value_of(match))
+                self._check = lambda match: check(match) and not is_published(checks.value_of(match))
 
     def spans(self, reading: _Reading) -> list[tuple[int, int]]:
         """Where the expression matches near its keywords and the check agrees.
@@ -449,7 +454,7 @@ class RulePattern:
         """
         spans, match, at_keyword, word_at = [], self.regex.match, self._at_keyword, self._word.match
         inside, before, reach = self._rule.before == 0, self._before, self._rule.reach
-        failed: set[str] | None = set() if len(positions) > _MANY_POSITIONS and _repeats(hay, positions) else None
+        failed: set[str] | None = set() if _repeats(hay, positions) else None
         done = 0
 
         def around(position: int) -> str:
@@ -464,7 +469,7 @@ class RulePattern:
             if at_keyword:
                 starts = (position,)
             elif inside:
-                word = word_at(hay, position if position > done else done)
+                word = word_at(hay, max(done, position))
                 starts = range(*word.span()) if word else ()
             else:
                 starts = [m.start() for m in _WORD_START.finditer(hay, max(done, position - before), position + 1)]
@@ -480,14 +485,13 @@ class RulePattern:
             else:
                 if failed is not None:
                     failed.add(around(position))
-            if position >= done:
-                done = position + 1
+            done = max(done, position + 1)
         return spans
 
 
 def _repeats(text: str, positions: list[int]) -> bool:
-    """Whether what stands at one of these positions stands at another one as well."""
-    return len({text[at : at + _ALIKE] for at in positions}) < len(positions)
+    """Whether these are many positions, and what stands at one stands at another as well."""
+    return len(positions) > _MANY_POSITIONS and len({text[at : at + _ALIKE] for at in positions}) < len(positions)
 
 
 def _all_begin(pattern: str, head: str | tuple[str, ...]) -> bool:

@@ -24,7 +24,7 @@ _EMULATORS = """
 """
 
 _PUBLISHED = frozenset((_FIREBASE + _NUGET + _FRAMEWORKS + _EMULATORS).split())
-#: How long these keys are: of nearly all values their length says that they are none.
+#: How long each of these keys is: of nearly all values their length says that they are none.
 _SIZES = frozenset((39, 11, 14, 64, 32, 88))
 
 

@@ -58,14 +58,16 @@ def resolve_overlaps(text: str, hits: list[Hit]) -> list[Hit]:
     """By position, each rule once per place; nothing but secrets inside a secret; quoted attacks only held back."""
     secrets = [h for h in hits if h.rule.kind == "secret"]
     tokens = [s for s in secrets if s.rule.severity == 3]
-    if len(secrets) < len(hits):  # a secret that another hit touches says all there is to say
+    others = len(hits) - len(secrets)
+    if others:  # a secret that another hit touches says all there is to say
         secret = farthest_end(secrets)
         hits = [h for h in hits if h.rule.kind == "secret" or secret(h.end) <= h.start]
     if tokens:  # and a sure one that covers a weaker one
         sure = farthest_end(tokens)
         hits = [h for h in hits if h.rule.kind != "secret" or h.rule.severity == 3 or sure(h.start + 1) < h.end]
     kept = {(h.start, h.end, h.rule.id): h for h in hits}
-    return soften_described(text, [kept[key] for key in sorted(kept)])
+    found = [kept[key] for key in sorted(kept)]
+    return soften_described(text, found) if others else found
 
 
 def soften_described(text: str, hits: list[Hit]) -> list[Hit]:
