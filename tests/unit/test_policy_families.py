@@ -3,10 +3,13 @@
 
 import gc
 import random
+import re
 import string
+import sys
 import time
 from collections import Counter
 from collections.abc import Callable
+from hashlib import sha256
 
 import pytest
 
@@ -352,6 +355,44 @@ def test_a_list_of_tokens_is_read_a_few_times_at_most(monkeypatch: pytest.Monkey
     monkeypatch.setattr(Prefilter, "candidates", counted)
     assert len({finding.start for finding in POLICY.findings(text, document=False)}) >= 600
     assert sum(read) < 5 * len(text)
+
+
+def expressions_asked(work: Callable[[], object]) -> int:
+    """How often an expression is tried somewhere while something is done."""
+    asked = 0
+
+    def seen(_frame: object, event: str, called: object) -> None:
+        nonlocal asked
+        asked += event == "c_call" and isinstance(getattr(called, "__self__", None), re.Pattern)
+
+    before = sys.getprofile()
+    sys.setprofile(seen)
+    try:
+        work()
+    finally:
+        sys.setprofile(before)
+    return asked
+
+
+@pytest.mark.parametrize(
+    ("line", "most"),
+    [
+        ("password: {:.12}\n", 24), ("PASSWORD='{:.14}' ", 27), ("api_key = '{}'\n", 40), ("token: ghp_{}\n", 15),
+        ("the password is Xy{:.9}*Q\n", 28),
+    ],
+)  # fmt: skip
+def test_each_line_of_a_list_of_values_asks_a_few_expressions_however_long_the_list_is(line: str, most: int) -> None:
+    """That is counted where the clock only tells what else the machine does."""
+
+    def asked(lines: int) -> int:
+        text = "".join(line.format(sha256(str(n).encode()).hexdigest()[:36]) for n in range(lines))
+        return expressions_asked(lambda: POLICY.findings(text, document=False))
+
+    asked(100)  # what is compiled and remembered once
+    few, twice, four_times = asked(300), asked(600), asked(1200)
+    assert few <= 300 * most
+    assert twice <= 2.1 * few
+    assert four_times <= 4.2 * few
 
 
 def test_a_document_with_far_too_many_findings_is_withheld_and_says_so() -> None:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from memctl import policy
 from memctl.policy import RULES, RULES_VERSION, MemoryPolicy, Rule, checks_secrets
-from memctl.policy.engine import _AHEAD, Engine
+from memctl.policy.engine import _AHEAD, _ASKED, Engine
 from memctl.policy.prefilter import Candidates, Prefilter
 
 ROWS = [pytest.param(rule, id=rule.id) for rule in RULES]
@@ -189,11 +189,24 @@ def test_what_is_asked_behind_a_label_stands_wherever_its_rule_matches(rule: Rul
     @given(st.from_regex(expression), st.sampled_from(["", "my", "x_"]))
     def holds(text: str, before: str) -> None:
         for match in expression.finditer(before + text):
-            word = re.compile(r"\w+").match(match.string, match.start())
-            assert word
-            assert _AHEAD[rule.id].match(match.string, word.end())
+            assert _AHEAD[rule.id].match(match.string, match.start())
 
     holds()
+
+
+@settings(max_examples=300, database=None)
+@given(
+    st.text("aZ0_\u00e9`" + "!#$%&()*+,-./:;<=>?@[]^{|}~", min_size=10, max_size=120), st.sampled_from(["", "'", '"'])
+)
+def test_what_is_asked_of_a_text_stands_wherever_a_check_agrees(value: str, quote: str) -> None:
+    for text in (
+        f"password = {quote}{value}{quote}",
+        f"my_api_key={quote}{value}{quote}",
+        f"if '{value}' == password:",
+    ):
+        for rule in RULES:
+            if rule.check in _ASKED and any(map(getattr(checks_secrets, rule.check), re.finditer(rule.pattern, text))):
+                assert _ASKED[rule.check].search(text)
 
 
 def test_no_value_is_remembered_when_its_text_is_read() -> None:

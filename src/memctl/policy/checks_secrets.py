@@ -7,13 +7,13 @@ a credential. Code, names and words are none.
 from __future__ import annotations
 
 import re
+from binascii import a2b_base64
 from collections.abc import Callable
 from functools import lru_cache
 from itertools import pairwise
 from math import log2
 from re import Match
 
-from memctl.policy.published_keys import is_published
 from memctl.policy.rule import lazy_regex
 
 #: Values of a piece of a text of which it is remembered what several rules ask.
@@ -22,7 +22,7 @@ _VALUES = 128
 
 def forget_values() -> None:
     """Forget the values that were looked at: none is kept longer than its text is read."""
-    for asked in (is_placeholder, sequential, entropy, identifier, is_published, _is_written):
+    for asked in (is_placeholder, sequential, entropy, identifier, _is_written):
         asked.cache_clear()
 
 
@@ -68,7 +68,6 @@ _PLACEHOLDER_PART = lazy_regex(
     r"my-|my_|-here|_here|todo|foo_?bar|abcdef|abc123|123456|qwerty|not[-_]?a[-_]|test[-_]?(?:key|token|secret)|"
     r"-test[-_]?\d{0,4}$|_test[-_]?\d{0,4}$|\$\{|\$\(|\{\{|<%|%\(|\*\*\*|\.\.\.|…"
 )
-_CODE_WORDS = ("environ", "getenv", "process.env", "vault:")
 _FIVE_WORDS = lazy_regex("(?:[a-z]{3,}_){5}")
 
 
@@ -81,14 +80,16 @@ def is_placeholder(value: str) -> bool:
         or _PLACEHOLDER_START.match(value) is not None
         or _PLACEHOLDER_WORD.match(low) is not None
         or _PLACEHOLDER_PART.search(low) is not None
-        or any(map(value.__contains__, _CODE_WORDS))
+        or ("env" in value and ("environ" in value or "getenv" in value or "process.env" in value))
+        or "vault:" in value
         or ("_" in value and _FIVE_WORDS.search(low) is not None)
     )
 
 
 def _repeats(value: str) -> bool:
     """One repeated letter, or a short repeated unit."""
-    return len(set(value)) < max(4, min(8, len(value) // 5))
+    distinct = len(set(value))
+    return distinct < 8 and distinct < max(4, len(value) // 5)
 
 
 @lru_cache(_VALUES)
@@ -247,13 +248,25 @@ _CAMEL = lazy_regex(r"[A-Za-z]?[a-z]+(?:[A-Z][a-z]+)*")
 
 def _says_nothing(value: str) -> bool:
     """Whether a base64 value says words or a filler: `previder vault example`, `test`."""
+    padded = value + "=" * (-len(value) % 4)
+    try:
+        raw = a2b_base64(padded)
+        said = "" if raw.translate(None, _PRINTABLE) else raw.decode()
+    except ValueError:
+        return False
+    if not said.isprintable() or not (is_placeholder(said) or _WORDS_SAID.fullmatch(said)):
+        return False
     from base64 import b64decode
 
     try:
-        said = b64decode(value + "=" * (-len(value) % 4), validate=True).decode()
+        b64decode(padded, validate=True)
     except ValueError:
         return False
-    return said.isprintable() and (is_placeholder(said) or re.fullmatch(r"[A-Za-z]+(?: [A-Za-z]+)*", said) is not None)
+    return True
+
+
+_WORDS_SAID = lazy_regex(r"[A-Za-z]+(?: [A-Za-z]+)*")
+_PRINTABLE = bytes(c for c in range(256) if c >= 32 and c != 127)
 
 
 def strong(match: Match[str]) -> bool:
@@ -327,7 +340,10 @@ def named_exact(match: Match[str]) -> bool:
     value = value_of(match)
     if is_placeholder(value) or (len(value) < 30 and _is_ordinary(value)):
         return False
-    return entropy(value) >= 2.8 and not sequential(value) and not re.fullmatch(r"[a-z]+(?:[-_][a-z]+)+", value)
+    return entropy(value) >= 2.8 and not sequential(value) and not _HYPHENED.fullmatch(value)
+
+
+_HYPHENED = lazy_regex(r"[a-z]+(?:[-_][a-z]+)+")
 
 
 def password(match: Match[str]) -> bool:
@@ -440,10 +456,9 @@ _MADE_SIZE = 12  # characters at the end of a value that say how something is ma
 #: What stands where a password would and is none: calls, paths, dotted and joined names, addresses, flags, versions,
 #: dates, numbers with units, names of schemes.
 _NO_PASSWORD_START = lazy_regex(
-    r"[/~.\\-]|\w+(?:/[\w.-]+)+$|[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+$|[a-z][a-z0-9]*(?:[_-][a-z0-9]+)+$|"
-    r"[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+$|\$?[A-Za-z_]\w*\[|v?\d+(?:\.\d+)+|\d{4}-\d\d|[\d.,]+[A-Za-z%]{0,3}$|"
-    r"[A-Za-z]{1,8}-\d{1,3}$|0x|\$[A-Za-z_]\w*$|%\w|@\w|<|&\w+;|[A-Z][a-z]+(?:[A-Z][a-z]+)+\d?$|"
-    r"[a-z]+(?:[A-Z][a-z]+)+\d?$|https?|\w+=|[A-Za-z]+\d?\?$"
+    r"[/~.\\-]|\w+(?:=|(?:/[\w.-]+)+$)|[A-Za-z_]\w*(?:\[|(?:\.[A-Za-z_]\w*)+$)|[a-z][a-z0-9]*(?:[_-][a-z0-9]+)+$|"
+    r"[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+$|v?\d+(?:\.\d+)+|\d{4}-\d\d|[\d.,]+[A-Za-z%]{0,3}$|[A-Za-z]{1,8}-\d{1,3}$|0x|"
+    r"\$[A-Za-z_]\w*(?:\[|$)|[%@]\w|<|&\w+;|[A-Z]?[a-z]+(?:[A-Z][a-z]+)+\d?$|https?|[A-Za-z]+\d?\?$"
 )
 _MARKS = lazy_regex(r"[^\w+/=.-]")
 _NO_PASSWORD_PART = lazy_regex(r"[\w\])]\(|\)[;,]?$|::|->|=>|&&|\|\||\{\{|\$\{|\$\(|://|[\[\]{}]|@[\w-]+\.\w|\\n|\\u")
@@ -483,7 +498,7 @@ def credible(match: Match[str]) -> bool:
         if not line.lstrip().startswith("|"):
             return False  # the pipe of a command or of a template, not the border of a cell
     kinds = count_kinds(value)
-    return kinds >= 3 or (kinds == 2 and any(map(str.isdigit, value)) and any(c.isalpha() for c in value))
+    return kinds >= 3 or (kinds == 2 and any(map(str.isdigit, value)) and any(map(str.isalpha, value)))
 
 
 def credible_prose(match: Match[str]) -> bool:
@@ -509,9 +524,10 @@ def credible_key(match: Match[str]) -> bool:
         return False
     if digits < 2 or is_placeholder(value) or _is_written(value) or sequential(value) or identifier(value):
         return False
-    if re.fullmatch(r"[0-9a-f-]+", value) and not _SECRET_NAME.search(match.string, max(0, start - 24), value_start):
+    if _HEXADECIMAL.fullmatch(value) and not _SECRET_NAME.search(match.string, max(0, start - 24), value_start):
         return False
-    return entropy(value) >= (3.0 if re.fullmatch(r"[0-9a-f]+", value) else 3.4) and not _JOINED.fullmatch(value)
+    least = 3.0 if value.isalnum() and _HEXADECIMAL.fullmatch(value) else 3.4
+    return entropy(value) >= least and not _JOINED.fullmatch(value)
 
 
 _USED = lazy_regex(r"(?i)\b(?:use[sd]?|using|with|nimm|nutze|utilise[rz]?|usa|usar)\s(?:[\w-]{1,12}\s){0,2}$")
@@ -531,6 +547,7 @@ _NO_KEY_WRITTEN = lazy_regex(
 )
 #: Beside these a run of hexadecimal digits is a key; beside `key` alone it is a hash.
 _SECRET_NAME = lazy_regex(r"(?i)secret|token|encryption|api|private|access|auth|signing|master|schl|sleutel|nyckel")
+_HEXADECIMAL = lazy_regex(r"[0-9a-f-]+")
 _JOINED = lazy_regex(r"[A-Za-z]+\d{0,3}(?:[_/+=-][A-Za-z]+\d{0,3})+")
 
 

@@ -23,6 +23,7 @@ from memctl.policy import normalise
 from memctl.policy.clauses import ClauseReader, OrderMatcher
 from memctl.policy.normalise import NormalisedText
 from memctl.policy.prefilter import FIRST_WORD_BIT, Candidates, Prefilter
+from memctl.policy.published_keys import is_published
 from memctl.policy.rule import SIGNS, Hit, Rule, lazy_regex
 from memctl.policy.rules_injection import INJECTION
 from memctl.policy.rules_pii import PII
@@ -58,18 +59,25 @@ _DISGUISES = sum(SIGNS[sign] for sign in ("#blob", "#rot13", "#reversed", "#leet
 _ASSIGNED = lazy_regex(
     r"""(?=([\w.-]{0,120}))\1(?:\[\d{0,4}\])?[\s"'`\])\\]{0,8}(?:string\s{0,3})?(?:[:=>?|,!]|\.=|(?<=\s)["'`])"""
 )
-#: By rule, what follows the word at which it is tried, wherever it matches: labels are words of code and prose as well.
+_WORD = lazy_regex(r"\w+")
+#: By rule, the word at which it is tried, with what follows wherever it matches: code and prose have such words too.
 _AHEAD = {
-    "password-labelled": lazy_regex(
-        r"[^\n:=>|\t<\uff1a\uff1d\u2192]{0,220}[:=>|\t<\uff1a\uff1d\u2192]|[ \t*_]{0,3}\n[ \t>*-]{0,6}`?\S{6}"
-    ),
-    "password-said": lazy_regex(r"[^\n]{0,34}?[ \t]\S{1,7}[ \t]"),
-    "password-quoted": lazy_regex(r"""[\w\s\[\]"':=>!@-]{0,48}?["']"""),
+    rule: lazy_regex(rf"\w+(?!\w)(?={follows})")
+    for rule, follows in {
+        "password-labelled": r"[^\n:=>|\t<\uff1a\uff1d\u2192]{0,220}[:=>|\t<\uff1a\uff1d\u2192]|"
+        r"[ \t*_]{0,3}\n[ \t>*-]{0,6}`?\S{6}",
+        "password-said": r"[^\n]{0,34}?[ \t]\S{1,7}[ \t]",
+        "password-quoted": r"""[\w\s\[\]"':=>!@-]{0,48}?["']""",
+    }.items()
+}
+#: By a rule's check, what is in any text in which it can agree: six marks in one value; what stands in quotes.
+_ASKED = {
+    "busy": lazy_regex(r"""[^\s"'A-Za-z0-9](?:[A-Za-z0-9]{0,115}[^\s"'A-Za-z0-9]){5}"""),
+    "password_quoted": lazy_regex("[\"']"),
 }
 #: What a word in Latin letters goes on with.
 _ALPHANUMERIC = frozenset("0123456789abcdefghijklmnopqrstuvwxyz")
 _NOTHING: frozenset[str] = frozenset()
-_WORD = lazy_regex(r"\w+")
 _WORD_START = lazy_regex(r"\b\w")
 _MANY_POSITIONS = 24  # keywords in one text from which on it pays to remember what was tried around them
 _SEEN_BEFORE, _SEEN_AFTER = 32, 48  # characters that checks look at around a match
@@ -285,7 +293,8 @@ class _CutPiece(NamedTuple):
 
 def _cut(hits: list[Hit], start: int, piece: str) -> list[Hit]:
     """The hits to be blotted out behind which the piece that begins at `start` has next to nothing."""
-    return [hit for hit in hits if hit.is_blotted and len(piece[hit.end - start :].strip()) <= 2]
+    edge = start + len(piece.rstrip()[:-2].rstrip())
+    return [hit for hit in hits if hit.end >= edge and hit.is_blotted]
 
 
 class _Reading:
@@ -376,11 +385,12 @@ class RulePattern:
     """A rule's expression and check, and how it is tried: at word starts, around keywords, or over the whole text."""
 
     __slots__ = (
-        "_ahead", "_anchor", "_at_keyword", "_before", "_check", "_everywhere", "_from_starts", "_rule", "regex",
+        "_anchor", "_at_keyword", "_before", "_check", "_everywhere", "_from_starts", "_rule", "_word", "regex",
     )  # fmt: skip
 
     def __init__(self, rule: Rule, anchor: int) -> None:
-        self._rule, self._anchor, self._ahead = rule, anchor, _AHEAD.get(rule.id)
+        self._rule, self._anchor = rule, anchor
+        self._word = _AHEAD.get(rule.id, _WORD)
         self.regex = re.compile(rule.pattern, re.MULTILINE)
         self._everywhere = 1 < anchor < FIRST_WORD_BIT
         self._at_keyword = rule.before == 0 and _all_begin(rule.pattern.removeprefix("(?i)"), _BORDERS)
@@ -392,7 +402,7 @@ class RulePattern:
             checks = import_module(f"memctl.policy.{home}")
             self._check = check = getattr(checks, rule.check)
             if rule.kind == "secret":  # no secret is what is published as a sample
-                self._check = lambda match: check(match) and not checks.is_published(checks.value_of(match))
+                self._check = lambda match: check(match) and not is_published(checks.value_of(match))
 
     def spans(self, reading: _Reading) -> list[tuple[int, int]]:
         """Where the expression matches near its keywords and the check agrees.
@@ -422,7 +432,8 @@ class RulePattern:
             stretches = reading.numbers(_DIGITS[anchor], rule.before, rule.reach)
         else:
             positions = reading.assigned(anchor) if rule.assigned else reading.keywords(anchor)
-            if not positions:
+            asked = _ASKED.get(rule.check)
+            if not positions or (asked and not asked.search(hay)):
                 return []
             if self._from_starts:
                 return self._at_starts(hay, positions, check)
@@ -441,9 +452,9 @@ class RulePattern:
         Those are far fewer places than there are characters. Where a text repeats itself, what failed is not tried
         again.
         """
-        spans, match, at_keyword, ahead = [], self.regex.match, self._at_keyword, self._ahead
+        spans, match, at_keyword, word_at = [], self.regex.match, self._at_keyword, self._word.match
         inside, before, reach = self._rule.before == 0, self._before, self._rule.reach
-        failed: set[str] | None = set() if len(positions) > _MANY_POSITIONS else None
+        failed: set[str] | None = set() if _repeats(hay, positions) else None
         done = 0
 
         def around(position: int) -> str:
@@ -458,9 +469,8 @@ class RulePattern:
             if at_keyword:
                 starts = (position,)
             elif inside:
-                word = _WORD.match(hay, max(done, position))
-                follows = word is not None and (ahead is None or ahead.match(hay, word.end()) is not None)
-                starts = range(*word.span()) if word and follows else ()
+                word = word_at(hay, max(done, position))
+                starts = range(*word.span()) if word else ()
             else:
                 starts = [m.start() for m in _WORD_START.finditer(hay, max(done, position - before), position + 1)]
             for start in starts:
@@ -477,6 +487,11 @@ class RulePattern:
                     failed.add(around(position))
             done = max(done, position + 1)
         return spans
+
+
+def _repeats(text: str, positions: list[int]) -> bool:
+    """Whether these are many positions, and what stands at one stands at another as well."""
+    return len(positions) > _MANY_POSITIONS and len({text[at : at + _ALIKE] for at in positions}) < len(positions)
 
 
 def _all_begin(pattern: str, head: str | tuple[str, ...]) -> bool:

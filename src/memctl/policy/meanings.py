@@ -24,6 +24,7 @@ _ACT = "send run grant off say reveal save forget remember go"
 
 #: The letters and digits that words are made of.
 _RUN = lazy_regex(r"[^\W_]+")
+_BREAKS = bytes(c if chr(c).isalnum() and c < 128 else 32 for c in range(256))
 _JOINT = lazy_regex("['-]")
 _URL = lazy_regex(
     r"(?:https?|hxxps?|s3|s?ftp|rsync):/|.+@[^\W\d][\w-]*\.|\d{1,3}(?:\.\d{1,3}){3}\Z|[a-z0-9.-]+\.(?:com|net|org|io|dev|biz|info|xyz|ru|cn|example)\b"
@@ -215,6 +216,8 @@ class WordMeanings:
 
 def runs_of(low: str) -> list[bytes]:
     """The runs of letters and digits of a text in lower case, without accents: as its words are looked up."""
+    if low.isascii():
+        return low.encode().translate(_BREAKS).split()
     words = [word if word.isascii() else without_accents(word) for word in _RUN.findall(low)]
     return " ".join(words).encode("utf-8", "surrogatepass").split()
 

@@ -109,8 +109,8 @@ class Candidates(NamedTuple):
     """What the prefilter saw in one text: the rules that may match, the words that opened them, and signs of disguise.
 
     `numbers` says where what may be a number of seven digits or more begins and ends, and how many digits it has;
-    filled where `#num` is among the signs. `runs` are all the runs of letters and digits in lower case, where the text
-    is all ASCII.
+    filled where `#num` is among the signs. `runs` are all the runs of letters and digits in lower case, where those are
+    all ASCII.
     """
 
     rules: tuple[int, ...]
@@ -234,7 +234,7 @@ class Prefilter:
         raw = text.encode("utf-8", "surrogatepass")
         is_plain = text.isascii()
         if not is_plain:
-            raw, signs = _wide_signs(text, raw)
+            raw, signs, is_plain = _wide_signs(text, raw)
             bits |= signs
         words = raw.translate(_BREAKS).split()
         telling = set(words) - self._plain
@@ -332,8 +332,11 @@ def _marks(text: str) -> int:
     return bits
 
 
-def _wide_signs(text: str, raw: bytes) -> tuple[bytes, int]:
-    """A text that is not all ASCII with its wide letters in lower case and its signs as blanks, and what they say."""
+def _wide_signs(text: str, raw: bytes) -> tuple[bytes, int, bool]:
+    """A text that is not all ASCII with its wide letters in lower case and its signs as blanks, and what they say.
+
+    Also whether it had nothing but signs beyond ASCII.
+    """
     letters = "".join(set(raw.translate(None, _ASCII).decode("utf-8", "surrogatepass")))
     bits = SIGNS["#folding"] if SUSPICIOUS.search(letters) else 0
     if letters.lower() != letters or "\u0307" in letters:
@@ -347,7 +350,7 @@ def _wide_signs(text: str, raw: bytes) -> tuple[bytes, int]:
     if _UNDIVIDED.search(letters):
         bits |= _CJK
         raw = re.sub(rb"(?<=[0-9A-Za-z])(?=[\xe3-\xed])", b" ", raw)
-    return raw, bits
+    return raw, bits, raw.isascii() and not any(map(str.isalnum, letters))
 
 
 def _numbers(text: str) -> tuple[int, list[tuple[int, int, int]]]:

@@ -57,16 +57,17 @@ def farthest_end(hits: Iterable[Hit | tuple[int, int]]) -> Callable[[int], int]:
 def resolve_overlaps(text: str, hits: list[Hit]) -> list[Hit]:
     """By position, each rule once per place; nothing but secrets inside a secret; quoted attacks only held back."""
     secrets = [h for h in hits if h.rule.kind == "secret"]
-    secret, sure = farthest_end(secrets), farthest_end([s for s in secrets if s.rule.severity == 3])
-    kept = {}
-    for h in hits:
-        if h.rule.kind != "secret":  # a secret that it touches says all there is to say
-            eclipsed = secret(h.end) > h.start
-        else:  # and a sure one that covers a weaker one
-            eclipsed = h.rule.severity < 3 and sure(h.start + 1) >= h.end
-        if not eclipsed:
-            kept[h.start, h.end, h.rule.id] = h
-    return soften_described(text, [kept[key] for key in sorted(kept)])
+    tokens = [s for s in secrets if s.rule.severity == 3]
+    others = len(hits) - len(secrets)
+    if others:  # a secret that another hit touches says all there is to say
+        secret = farthest_end(secrets)
+        hits = [h for h in hits if h.rule.kind == "secret" or secret(h.end) <= h.start]
+    if tokens:  # and a sure one that covers a weaker one
+        sure = farthest_end(tokens)
+        hits = [h for h in hits if h.rule.kind != "secret" or h.rule.severity == 3 or sure(h.start + 1) < h.end]
+    kept = {(h.start, h.end, h.rule.id): h for h in hits}
+    found = [kept[key] for key in sorted(kept)]
+    return soften_described(text, found) if others else found
 
 
 def soften_described(text: str, hits: list[Hit]) -> list[Hit]:
