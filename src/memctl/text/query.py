@@ -351,13 +351,13 @@ _MORE_STOP_WORDS = {
 }
 _MORE_DOUBTFUL = frozenset(
     """
-    ad ai al also ante antes bin can ci com come con dal de dei del den di die do dos due e ed en er era es fa fine fra
+    ad ai also ante antes bin can ci com come dal de dei den die do dos due e ed en era es fa fine fra
     fue ha had hat hay he her hoe hun i in is io l la lo los man mag me men met mi mia na ne no nos num o of om on op os
-    over per por qual sea sei ser si sia so son sta su sua sui tot u un va van vi voi war was we wie will word y
+    over per qual sea sei ser si sia so son sta sua sui tot u un va van vi voi war was we will word y
     """.split()
 )
 #: Letters that say which language a word is in, of which English has none.
-_LETTERS = {"es": "ñóáíú", "it": "àèìòù", "pt": "ãõçêâáíóú"}
+_LETTERS = {"es": "ñóáíú", "it": "àèìòù", "pt": "ãõçéêâáíóú"}
 _NOT_FRENCH = "ñóáíúãõìò"
 
 #: All of a language.
