@@ -5,6 +5,8 @@ A memory is not asked for "ok, continue", and "I'm sorry, I can't help with that
 the languages that they are listed for; a text in another language is taken for a question, or for an answer.
 """
 
+from collections.abc import Iterable
+
 from memctl.text.clean import is_blank
 
 _AROUND = ".,;:!?\"'`*_()[]{}<>«»“”‘’…¡¿-–—、。！？"
@@ -16,15 +18,15 @@ _NODS = frozenset(
     right correct fine exactly agreed hm hmm hm hello hi hey well oh ah alright absolutely lgtm welcome bye sorry wow
     continue proceed next again stop wait go ahead resume retry undo revert repeat skip more now then
     oui non merci voilà voila d'accord accord parfait super continue continuez vas-y allez-y bien stp svp encore suivant
-    bonjour salut ouais nickel génial exact entendu compris bon bonne attends attendez seconde minute s'il plaît
+    bonjour salut ouais génial entendu compris bon bonne attends attendez seconde s'il plaît
     ja nein doch danke bitte gut genau prima super weiter mach weitermachen nochmal stopp fertig klar passt hallo nun jetzt
-    los geht's gehts warte moment kurz klingt sieht einverstanden verstanden richtig stimmt schön toll halt ach
+    geht's gehts warte kurz klingt sieht einverstanden verstanden richtig stimmt schön toll ach
     nee oké goed mooi bedankt dank dankjewel graag ga verder vooruit wacht even keer opnieuw klopt juist hoi klaar
     natuurlijk akkoord
     sí si gracias vale bien perfecto sigue continúa continua adelante otra vez hola claro listo
-    venga dale bueno genial estupendo exacto correcto espera momento favor acuerdo entendido nuevo
+    venga bueno genial estupendo exacto correcto espera momento favor acuerdo entendido nuevo
     sim não nao obrigado obrigada certo continue segue prossiga perfeito olá
-    tá beleza ótimo valeu vai vamos espera pouco favor novo exato bom boa bem continuar seguir pode
+    tá beleza ótimo valeu vai vamos espera pouco favor novo exato bom bem continuar seguir pode
     sì grazie bene perfetto continua avanti ancora ciao certo
     va d'accordo accordo ottimo esatto giusto prego dai procedi andiamo aspetta attimo momento favore piacere nuovo basta
     да нет спасибо хорошо ок ладно продолжай продолжайте дальше отлично стоп привет
@@ -55,20 +57,20 @@ _POINTING = frozenset(
     tutto altro stesso stessa è sono fa fai fare puoi che come perché
     это этот эта эти то тот та и или но если в на с со для по из от к у не ещё еще тоже все всё же я ты вы мы меня мне тебе
     что как почему так там тут
-    a as ai ont était c'était maintenant pareil ici là comme celui-ci celle-ci toujours rien mots deux penses pense va
+    a as ont était c'était maintenant pareil ici là comme celui-ci celle-ci toujours rien deux penses pense va
     dasselbe dieselbe derselbe jetzt dann immer daran davon sicher meinst denkst letzte letzten nächste nächsten alle
-    um raus weg kurz war warst wieder
+    raus weg kurz warst wieder
     ahora luego aquí allí así último última siguiente anterior fue ha has he hemos estaba ya mí opinas crees parece
     seguro segura queda estás estas algo nada
-    mi ti ci vi si chi cosa cos'è era erano sta stai sto ho hai hanno mio tuo suo dal dalla dei delle degli nel nella sul
-    sulla allo alla all ultima ultimo prossimo prossima adesso ora poi altra altri altre tutte tutti ogni qui lì là tu io
-    noi voi lui lei ne pure così allora sempre pensi pare sembra vuoi può posso sicuro sicura niente
-    mim meu minha seu sua dele dela nos num numa ao à às pelo pela pra aqui ali lá agora depois ainda então tem ter dá
+    ti ci si chi cosa cos'è erano stai sto hai hanno mio tuo suo dalla dei delle degli nel nella sul
+    sulla allo alla all ultima ultimo prossimo prossima adesso ora altra altri altre tutte tutti ogni qui lì là tu
+    noi voi lui lei ne pure così allora sempre pensi sembra vuoi può posso sicuro sicura niente
+    mim meu minha seu sua dele dela nos numa ao à às pelo pela pra aqui lá agora depois ainda então tem dá
     vou foi fez fiz feito assim aquele aquela aquilo último última próximo próxima vez vezes acha acho ele ela nós certeza
-    het een dat dit deze ik je jij we wij ze zij hij mij mijn jouw zijn waren heb hebt heeft hebben wordt maar als zonder
+    het een dit deze ik je jij we wij ze zij hij mij mijn jouw zijn waren heb hebt heeft hebben wordt maar als zonder
     voor naar op aan uit bij te er nog wel niet geen alleen iets niets ander andere hetzelfde zelfde nu toch weer wat
     waarom zoals kun kan kunt wil moet zal vind vindt denk denkt eens daar volgende vorige laatste eerste doe doet doen
-    gedaan zeker weet van steeds
+    gedaan zeker weet steeds
     а бы было был была сейчас теперь тогда потом другой другим другое другую предыдущий следующий последний самое том
     этом этого этой этому нему неё ним думаешь считаешь уверен уверена можешь ли опять равно
     """.split()
@@ -98,16 +100,16 @@ _SESSION = frozenset(
     datei dateien fehler code funktion zeile schritt kommentar läuft geht
     arregla ejecuta corre prueba muestra agrega añade quita borra cambia escribe pruebas archivo archivos error errores
     código función línea paso comentario
-    annule pousse passe passer marche regarde regardez revois ajoute inutile inutiles commente commite branche variables
+    annule pousse passe passer marche regardez revois ajoute inutile inutiles commente commite branche variables
     echoue diff diffs reviens refaire
-    zeig zeigt prüf prüfe prüfen schau guck nimm schieb committe lies öffne branch variablen weg
+    zeig zeigt prüf prüfe prüfen schau guck nimm schieb committe öffne branch variablen weg
     falla fallan falló fallado fallando fallar explica explícame mira míralo mírala sube súbelo borra bórralo bórrala quítalo
     déjalo deja dejar guarda guárdalo nombre nombres sobra sobran haga pasos rama ramas diferencias resume
     lancia mostra mostrami fammi vedere vediamo cancella cancellalo togli toglilo lascia lascialo passa procedere spiega
     spiegami annulla controlla guarda fallo passi righe commit ramo branch
-    apaga apague apagar tira tire olha olhada olhar falha falhando falham testes mudanças explica explique resumir resuma
+    apaga apague apagar olha olhada olhar falha falhando falham testes mudanças explica explique resumir resuma
     deixa deixe passos linhas roda nome renomeia
-    draai draaien toon toont haal haalt leg legt voeg kijk schrijf regel regels fout fouten stap stappen bestand bestanden
+    draai draaien toon toont haal haalt voeg kijk schrijf regel regels fout fouten stap stappen bestand bestanden
     functie functies variabele variabelen opmerking opmerkingen faal faalt falende mislukt werkt werken terug uitvoer voer
     wijzigingen resultaat
     corrige corrija roda rode executa teste mostra adiciona remove muda escreve arquivo arquivos erro erros código função
@@ -161,23 +163,28 @@ _YOU = frozenset(
     "isso isto questo quello ты тебя это".split()
 )
 #: The same where words are not set apart: what is left of a text without these says nothing if it is nothing.
-_UNSPACED = tuple(sorted(
-    """
-    没问题 好的 很好 继续 可以 谢谢 多谢 是的 不是 不对 对的 不行 再来一次 再试一次 再来 重新 开始 等一下 等等 停 请 你 我 我们 它 他 测试 修复 修改 修正
-    运行 执行 跑 提交 推送 推到 合并 撤销 回滚 还原 恢复 保持 原样 代码 错误 报错 文件 函数 变量 名字 名称 注释 分支 结果 差异 输出 日志 步骤 改动 更改 操作 这个
-    那个 这些 那些 这里 那里 这样 那样 这么 那么 另一个 其他 别的 刚才 现在 然后 接着 下一步 下一个 上一个 一下 一遍 一次 一点 失败的 失败 没通过 通过 出错 为什么 怎么看
-    怎么样 解释 说明 总结 简单 看看 看一下 显示 给 让 把 对 删掉 删除 去掉 加上 添加 改成 改 换成 重命名 多余的 多余 觉得 认为 确定 做 就 也 还是 还 再 能 来 到 上
-    下 进行 完成 了 吧 的 吗 呢 啊 好 嗯 行 个 不 没 是 什么 都 同样 一样 看 起
-    はい いいえ うん いや ええ そう よし じゃあ では 続けてください 続けて 続けよう 続き 続行 進めて 進んで 進めよう 次の 次 ありがとうございます ありがとう お願いします お願い
-    完璧 いいね いい 大丈夫 了解 わかった 本当に ちょっと 待って もう一度 もう一回 もう一つ やり直して やって して した しよう する くれる くれ ください ほしい テスト エラー コード
-    ファイル 変数 関数 名前 コメント ブランチ コミット プッシュ マージ 差分 結果 変更 修正 実行 追加 削除 説明 要約 確認 表示 直して 戻して 消して 変えて 見せて 見て 書いて 動かして
-    教えて まとめて 短く 簡単に 余計な 余分な 元に 前の 今の まま 同じこと 同じ ステップ ステージ 失敗している 失敗した 失敗する 失敗 動かない 動かなかった まだ また なぜ どうして
-    どう 思う 思います 何を 何 その この あの それ これ あれ ここ そこ ほう おいて いる いて ない じゃ だめ から ので にも でも けど よ ね な か だ です ます を は が の に で
-    と へ も
-    네 예 아니요 계속해 계속 감사합니다 고마워 다시 테스트 오류 고쳐줘 실행해줘 해줘 좋아요
-    """.split(),
-    key=len, reverse=True,
-))  # fmt: skip
+_UNSPACED = (
+    "没问题", "好的", "继续", "可以", "谢谢", "是的", "不是", "不对", "对的", "再来一次", "再试一次", "请", "你", "测试", "修复",
+    "修改", "运行", "提交", "代码", "错误", "这个", "那个", "一下", "失败的", "失败", "它", "把", "了", "吧", "的", "好", "对", "嗯",
+    "行", "はい", "いいえ", "続けてください", "続けて", "続き", "ありがとうございます", "ありがとう", "お願いします", "お願い",
+    "もう一度", "テスト", "エラー", "コード", "直して", "修正して", "実行して", "ください", "それ", "これ", "を", "は", "が", "の",
+    "네", "예", "아니요", "계속해", "계속", "감사합니다", "고마워", "다시", "테스트", "오류", "고쳐줘", "실행해줘", "해줘", "좋아요",
+)  # fmt: skip
+#: And what a prompt speaks of beside that: things of a session, what is done to them.
+_UNSPACED_SESSION = """
+    很好 多谢 不行 再来 重新 开始 等一下 等等 停 我 我们 他 修正 执行 跑 推送 推到 合并 撤销 回滚 还原 恢复 保持 原样
+    报错 文件 函数 变量 名字 名称 注释 分支 结果 差异 输出 日志 步骤 改动 更改 操作 这些 那些 这里 那里 这样 那样 这么
+    那么 另一个 其他 别的 刚才 现在 然后 接着 下一步 下一个 上一个 一遍 一次 一点 没通过 通过 出错 为什么 怎么看
+    怎么样 解释 说明 总结 简单 看看 看一下 显示 给 让 删掉 删除 去掉 加上 添加 改成 改 换成 重命名 多余的 多余 觉得
+    认为 确定 做 就 也 还是 还 再 能 来 到 上 下 进行 完成 吗 呢 啊 个 不 没 是 什么 都 同样 一样 看 起 うん いや ええ
+    そう よし じゃあ では 続けよう 続行 進めて 進んで 進めよう 次の 次 完璧 いいね いい 大丈夫 了解 わかった 本当に
+    ちょっと 待って もう一回 もう一つ やり直して やって して した しよう する くれる くれ ほしい ファイル 変数 関数
+    名前 コメント ブランチ コミット プッシュ マージ 差分 結果 変更 実行 追加 削除 説明 要約 確認 表示 戻して 消して
+    変えて 見せて 見て 書いて 動かして 教えて まとめて 短く 簡単に 余計な 余分な 元に 前の 今の まま 同じこと 同じ
+    ステップ ステージ 失敗している 失敗した 失敗する 失敗 動かない 動かなかった まだ また なぜ どうして どう 思う
+    思います 何を 何 その この あの あれ ここ そこ ほう おいて いる いて ない じゃ だめ から ので にも でも けど よ ね
+    な か だ です ます に で と へ も
+"""
 #: What is written together with the word after it, and with the word before it.
 _ELIDED = frozenset("l d c j n s t m qu dell all nell sull dall un quest com cos".split())
 _CLITICS = frozenset("moi toi le la les lui leur nous vous en y tu il elle on ce".split())
@@ -200,7 +207,7 @@ def is_chatter(text: str) -> bool:
     plain = [word for word in words if word not in _NODS and word not in _POINTING]
     left = [word for word in plain if not _of_session(word)]
     asks = bool(_ASKING.intersection(words[:2]))
-    if left and _says_nothing(left):
+    if left and _says_nothing(left, _UNSPACED_SESSION.split()):
         return True
     if left and words[0] in _THINGS and _DESCRIBING.intersection(words[1:2]):
         return False
@@ -252,12 +259,12 @@ def _of_session(word: str) -> bool:
     return False
 
 
-def _says_nothing(words: list[str]) -> bool:
-    """Whether words of a script without blanks are made of such talk alone."""
+def _says_nothing(words: list[str], more: Iterable[str] = ()) -> bool:
+    """Whether words of a script without blanks are made of such talk alone, and of `more`."""
     text = "".join(words)
     if text.isascii() or any(char.isascii() and char.isalnum() for char in text):
         return False
-    for piece in _UNSPACED:
+    for piece in sorted((*more, *_UNSPACED), key=len, reverse=True):
         text = text.replace(piece, "")
     return not any(char.isalnum() for char in text)
 
