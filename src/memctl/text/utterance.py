@@ -71,6 +71,13 @@ _POINTING = frozenset(
     voor naar op aan uit bij te er nog wel niet geen alleen iets niets ander andere hetzelfde zelfde nu toch weer wat
     waarom zoals kun kan kunt wil moet zal vind vindt denk denkt eens daar volgende vorige laatste eerste doe doet doen
     gedaan zeker weet steeds
+    encima debajo arriba abajo dos tres mejor tampoco quizá entonces solo sólo toda demás
+    über darüber davor danach lieber zwei drei beiden schon bist seid gerade vielleicht doppelt oben unten bis dabei
+    dessus dessous là-dessus plutôt déjà deux trois peut-être seulement haut bas puis alors
+    sopra sotto meglio già due tre forse invece quindi prima dopo quello
+    acima abaixo embaixo dois duas três talvez apenas só primeiro antes depois já
+    boven onder daarna eerst liever al twee drie misschien beide af ben bent dus net gewoon
+    над под перед после лучше два две три уже может только сначала пожалуй всю этой
     а бы было был была сейчас теперь тогда потом другой другим другое другую предыдущий следующий последний самое том
     этом этого этой этому нему неё ним думаешь считаешь уверен уверена можешь ли опять равно
     """.split()
@@ -112,6 +119,14 @@ _SESSION = frozenset(
     draai draaien toon toont haal haalt voeg kijk schrijf regel regels fout fouten stap stappen bestand bestanden
     functie functies variabele variabelen opmerking opmerkingen faal faalt falende mislukt werkt werken terug uitvoer voer
     wijzigingen resultaat
+    retire retirer montre montrer mets court courte propre copie
+    quita quitar quítale muévelo muévela corto corta más largo breve prueba probemos copia copiar saca pon pongo
+    apri aprilo aprire prova provare provaci metti sposta spostalo corto corta semplice pulisci
+    abre abra abrir sobe suba sobe coloca põe bota move mova move copia copie termina revê limpa
+    bouw snap starte beter herstart server teste zet probier probieren termine fini finie finis terminado listo hecho
+    significa significan bedeutet betekent veut dire signifie finito terminou toque toca toques mexe mexa toccare tocca
+    touche touchez fass anfass blijf blijven leg redémarre redémarrer servidor serveur riavvia reinicia neu starten
+    zeige zeilen schritten schritte stappen étapes
     corrige corrija roda rode executa teste mostra adiciona remove muda escreve arquivo arquivos erro erros código função
     correggi esegui prova mostra aggiungi togli cambia scrivi file errore errori codice funzione riga passo
     исправь запусти проверь покажи добавь удали измени напиши тест тесты файл файлы ошибка ошибку ошибки код
@@ -120,18 +135,28 @@ _SESSION = frozenset(
 #: The same in languages whose verbs and nouns have many forms: what they begin with; no English word does.
 _BEGINNINGS = tuple(
     """
-    corrig relanc montre affich enlèv supprim renomm modifi expliqu résum annul rétabl laiss vérif échou échec fonctionn
-    fichier étape
-    reparier beheb lösch entfern benenn umbenenn änder erklär zusammenfass rückgängig fehlschlag fehlgeschlag schläg
-    funktionier kommentar ergebnis überflüssig
-    arregl correg ejecut prueb muestr muéstr enseñ enséñ elimin añad agreg cambi renombr explíc deshaz deshac deshag
-    revisa revísa funciona función archivo resultad
-    rilanc aggiung rinomin riassum ripristin ricontroll fallisc fallit funzion inutil modific
-    consert apagar apague renome desfa falhou funcion variáv desnecess mudan alteraç
-    repareer verwijder hernoem samenvat ongedaan wijzig overbodig resultat controleer
-    исправ почин запус прогон покаж добав удал измен переимен напиш убер убир лишн отмен верни закоммит запуш пушни
-    провер посмотр глян объясн остав сдела пада упал работа слома файл переменн функц коммент строк ветк ветв шаг следующ
-    результ ошибк тест дифф переход итог коротк подвед
+    corrig relanc affich enlèv enlev supprim renomm chang modifi expliqu résum annul rétabl laiss vérif échou échec
+    fonctionn fichier étape recompil ouvr compren compris ajout écri simplifi raccourc nettoy format pouss exécut mettr
+    remet rempla débog débug meilleur cherch dépla commenc reparier beheb lösch entfern benenn umbenenn änder erklär
+    zusammenfass zusammengefass rückgängig fehlschlag schläg fehlgeschlag funktion kommentar ergebnis überflüssig
+    versuch öffne schließ kürzer länger einfacher vereinfach aufräum versteh verstand überprüf ausführ ausgab debug
+    zeile schreib umschreib ersetz kopier verschieb kompilier übersetz neustart beispiel bessere sauber arregl correg
+    ejecut prueb muestr muéstr enseñ enséñ elimin añad agreg cambi renombr explica explico explíc deshaz deshac deshag función
+    archivo resultad ábre abrir entiend entend ponl hazl hazme vuelv compil depur limpi escrib reescrib reemplaz copia
+    empez empiez acab actualiz reinici métod opcion opción versión salida mejor sencill rilanc aggiung rinomin riassum
+    ripristin ricontroll fallisc fallit funzion inutil ricompil aprire togli mostra spieg capisc rimuov esegu riprov
+    pubblic scriv riscriv sostitu spost inizi aggiorn riavvi metod opzion esemp meglio consert apag renome desfa desfe
+    falh funcion variáv desnecess mudan alteraç escrev reescrev atualiz opç versão saída melhor curto curta deix
+    adicion remov resum combinad repareer verwijder hernoem samenvat ongedaan wijzig overbodig resultat resultaat
+    controleer probeer begrijp weghal schrijf herschrijf vervang kopieer verplaats korter langer eenvoudig vereenvoudig
+    opschon herstart optie versie uitvoer voorbeeld netter исправ почин запус прогон покаж добав удал измен переимен
+    напиш убер убир убра лишн отмен верн закоммит запуш пуш провер посмотр глян объясн остав сдела пада упал работа
+    слома файл переменн функц коммент строк ветк ветв шаг следующ результ ошибк тест дифф переход перейд итог коротк
+    короч подвед откро попроб поня пони собер собра сборк перезапус переписа перепиш замен скопир перемест начн начат
+    законч обнов метод опци верси вывод отлад пример лучш прощ упрост очист тип импорт вариант договор impresió movê
+    probar próbal limpa tenta colocar coloque substitui começ exemplo revisa copier copiér inténta intenta pulisc
+    capito muév essaye essaie
+    значит трога сервер завис виснет
     """.split()
 )
 #: What begins a question about the world; with it, things of a session may be what is asked about.
@@ -139,7 +164,7 @@ _ASKING = frozenset(
     """
     how where which who whose what when why comment où quel quelle quels quelles qui pourquoi quand wie wo welche welcher
     welches welchen wer warum wann cómo dónde cuál cuáles quién qué cuándo como onde qual quem quando dove quale chi perché
-    как где какой какая какие кто почему когда hoe waar welke welk wanneer waarom hoeveel quando quanto quanta quais
+    как где какой какая какие кто почему когда hoe waar welke welk wanneer waarom hoeveel qu'est qu'est-ce quando quanto quanta quais
     cuánto cuánta чем сколько куда combien wieviel
     """.split()
 )
@@ -160,7 +185,8 @@ _DESCRIBING = frozenset(("that", "which", "where", "whose", "for"))
 #: Whom a session's talk speaks to and of: "why did you remove it" asks nobody else.
 _YOU = frozenset(
     "you your you're it its it's that this these those tu te toi ça ca cela du dir dich es das dies tú te eso esto você "
-    "isso isto questo quello ты тебя это".split()
+    "isso isto questo quello ты тебя это ese esa este esta esos esas dieser diese dieses cette cet ce quel quella questa "
+    "esse essa deze die dit dat этот эта эти".split()
 )
 #: The same where words are not set apart: what is left of a text without these says nothing if it is nothing.
 _UNSPACED = (
@@ -184,6 +210,12 @@ _UNSPACED_SESSION = """
     ステップ ステージ 失敗している 失敗した 失敗する 失敗 動かない 動かなかった まだ また なぜ どうして どう 思う
     思います 何を 何 その この あの あれ ここ そこ ほう おいて いる いて ない じゃ だめ から ので にも でも けど よ ね
     な か だ です ます に で と へ も
+    调试 一点 一些 更 短 长 类型 类 方法 明白 懂 意思 选项 参数 试试 试一下 试 编译 构建 打包 打开 关闭 关掉 那一行 这一行 一行 一段 用 换 写 重写 改写 替换 复制 移动 移到
+    简化 整理 清理 格式化 格式 重启 更新 检查 确认 优化 导入 循环 条件 模块 文件夹 目录 命令 脚本 终端 控制台 例子 版本 方案 想法 建议 问题 不错 就行 然后 还有 先 太 慢 快
+    型 付けて 付ける 別の オプション 引数 パラメータ 試して 試す 開いて 閉じて もっと 長く 早く 遅い デバッグ 出力 ログ ビルド コンパイル クラス メソッド 行 意味 こと わからない
+    分からない わかりません 言って 置き換えて コピー 移動 更新 再起動 例 バージョン 案 提案 問題 スクリプト コマンド フォルダ 入れて 外して 取って 使って 作って 分けて 整理 うまく きれいに
+    しまって みて みよう 二つ 三つ 分けて 触らないで 触って 行こう 終わった サーバー 上に 下に 先に
+    上面 下面 前面 后面 最好 两 三 步 分成 分 动 别 服务器 端口 弄 弄完 完 加个
 """
 #: What is written together with the word after it, and with the word before it.
 _ELIDED = frozenset("l d c j n s t m qu dell all nell sull dall un quest com cos".split())
@@ -237,10 +269,12 @@ def _words(text: str) -> list[str]:
 
 def _apart(word: str) -> str:
     """A word without what French and Italian write together with it: l'ultima, montre-moi."""
-    if "'" in word and word not in _NODS and word not in _POINTING:
+    if word in _NODS or word in _POINTING or word in _ASKING:
+        return word
+    if "'" in word:
         head, _, tail = word.partition("'")
         return tail if tail and head in _ELIDED else word
-    if "-" in word and word not in _NODS and word not in _POINTING:
+    if "-" in word:
         head, _, tail = word.rpartition("-")
         return head if head and tail in _CLITICS else word
     return word
