@@ -176,7 +176,7 @@ def test_the_best_passage_is_shown_whole_among_many(db: Store) -> None:
     """What answers may stand where the words of the question do not."""
     for n in range(40):
         put(db, f"MEM-other-{n}", f"Note {n} of the gardener.")
-    little = "\n\n".join(f"Sentence {n} of this page says little." for n in range(22))
+    little = "\n\n".join(f"Sentence {n} of this page says little." for n in range(19))
     best = f"Lemurs are fed at dusk.\n\n{little}\n\nThe gate code is 4711."
     put(db, "MEM-best", best, title="How lemurs are fed")
     for n in range(12):

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 FAIR_SHARE = 0.4
 SHARE = 700
 #: But the first one FIRST, or this share of the room: the best passage is mostly shown whole.
-FIRST, FIRST_SHARE = 1100, 0.2
+FIRST, FIRST_SHARE = 1000, 0.2
 #: A cut passage shorter than this (characters) is not worth its frame; the first one may be as short as the second.
 LEAST = 160
 LEAST_FIRST = 60
