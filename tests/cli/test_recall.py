@@ -170,18 +170,3 @@ def test_a_read_only_store_still_answers(db: Store) -> None:
         assert "Gardens." in ok("recall", "gardens").text
     finally:
         os.chmod(".memory", stat.S_IRWXU)
-
-
-def test_the_best_passage_is_shown_whole_among_many(db: Store) -> None:
-    """What answers may stand where the words of the question do not."""
-    for n in range(40):
-        put(db, f"MEM-other-{n}", f"Note {n} of the gardener.")
-    little = "\n\n".join(f"Sentence {n} of this page says little." for n in range(19))
-    best = f"Lemurs are fed at dusk.\n\n{little}\n\nThe gate code is 4711."
-    put(db, "MEM-best", best, title="How lemurs are fed")
-    for n in range(12):
-        page = "\n\n".join(f"Line {line} tells of animal {n * 40 + line}." for line in range(30))
-        put(db, f"MEM-lemur-{n}", f"Lemurs of house {n} are fed at dawn.\n\n{page}")
-    text = ok("recall", "when are lemurs fed", "--budget", "1500").text
-    assert "The gate code is 4711." in text
-    assert "[…]" in text

@@ -26,8 +26,6 @@ if TYPE_CHECKING:
 #: than SHARE characters: a question is answered more often by many short passages than by a few long ones.
 FAIR_SHARE = 0.4
 SHARE = 700
-#: But the first one FIRST, or this share of the room: the best passage is mostly shown whole.
-FIRST, FIRST_SHARE = 1000, 0.2
 #: A cut passage shorter than this (characters) is not worth its frame; the first one may be as short as the second.
 LEAST = 160
 LEAST_FIRST = 60
@@ -156,13 +154,12 @@ def _fit(passages: Sequence[BlockEntry], frame: "Frame", room: int, words: Weigh
     count = len(passages)
     fair = int(room * FAIR_SHARE) if count > 1 else room
     fair = min(fair, max(SHARE, room // max(1, count)))
-    first = max(fair, min(FIRST, int(room * FIRST_SHARE)))
     bodies = [cost(p.lines, frame.line_cost) for p in passages]
     shares: list[int] = []  # characters of content, -1 for none
     for p, body in zip(passages, bodies, strict=True):
         around = frame.cost(p, count)
         least = min(body, LEAST if any(share >= 0 for share in shares) else LEAST_FIRST)
-        share = min(body, max((fair if shares else first) - around, least), room - around)
+        share = min(body, max(fair - around, least), room - around)
         if share < least:
             share = -1
         else:
