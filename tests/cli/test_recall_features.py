@@ -251,6 +251,11 @@ CHATTER = [
     "ok", "continue", "yes do that", "fix the failing test", "no, revert this change", "looks good to me", "thanks!",
     "why did you remove that line?", "can you run the tests again", "mach weiter", "lass die Tests laufen",
     "oui, continue", "relance les tests", "sigue", "да, продолжай", "继续", "好的请继续", "続けてください", "", "!?",
+    "borra los archivos que sobran", "¿por qué falla?", "los geht's", "benenn die Funktion um", "explique-moi l'erreur",
+    "va bene, procedi", "mostrami l'ultima modifica", "perché è fallito?", "beleza, pode seguir", "roda os testes",
+    "me mostra o arquivo", "oké, ga verder", "verwijder die functie", "laat het resultaat zien", "покажи изменения",
+    "почему упало?", "убери лишние файлы", "为什么失败了?", "把这个函数删掉", "重新运行测试", "なぜ失敗したの?",
+    "テストをもう一度実行して", "この関数を消して",
 ]  # fmt: skip
 
 
@@ -281,6 +286,55 @@ def test_unasked_it_speaks_only_of_what_it_knows(prompt: str, speaks: bool) -> N
     )
     assert bool(ok("recall", prompt, "--auto").out) is speaks
     assert found(prompt)
+
+
+#: What a store says, a question that it answers, and one about the same things that it does not.
+IN_LANGUAGES = [
+    ("El contrato de la imprenta se renueva cada primavera.", "¿cuándo se renueva el contrato con la imprenta?",
+     "¿quién limpia el taller de la imprenta los domingos?"),
+    ("Der Vertrag mit der Druckerei wird im Frühjahr verlängert.", "Wann verlängern wir den Vertrag mit der Druckerei?",
+     "Wer putzt sonntags die Werkstatt der Druckerei?"),
+    ("Le contrat avec l'imprimerie est renouvelé au printemps.", "quand renouvelle-t-on le contrat de l'imprimerie ?",
+     "qui nettoie l'atelier de l'imprimerie le dimanche ?"),
+    ("Il contratto con la tipografia si rinnova ogni primavera.", "quando si rinnovano i contratti con la tipografia?",
+     "chi pulisce il capannone della tipografia la domenica?"),
+    ("Het contract met de drukkerij wordt elk jaar verlengd.", "wanneer verlengen we het contract met de drukkerij?",
+     "wie maakt zondags de werkplaats van de drukkerij schoon?"),
+    ("O contrato com a gráfica é renovado na primavera.", "quando vamos renovar os contratos com a gráfica?",
+     "quem limpa a oficina da gráfica aos domingos?"),
+    ("Договор с типографией продлевается весной.", "когда продлевают договоры с типографиями?",  # noqa: RUF001
+     "кто убирает мастерскую типографии по воскресеньям?"),
+    ("印刷所との契約は毎年春に更新される。", "印刷所との契約はいつ更新しますか?",
+     "印刷所の工場を日曜に掃除するのは誰ですか?"),
+    ("与印刷厂的合同每年春天续签。", "印刷厂的合同什么时候续签?", "星期天谁打扫印刷厂的车间?"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("said", "answered", "unanswered"), IN_LANGUAGES)
+def test_unasked_it_speaks_in_other_languages_of_what_it_knows(said: str, answered: str, unanswered: str) -> None:
+    others = ("{} Katzen im Garten", "{} gatos en el jardín", "{} chats au jardin", "{} кошки в саду",
+              "庭に猫が{}匹いる", "花园里有{}只猫", "{} gatti in giardino", "{} katten in de tuin")  # fmt: skip
+    store(
+        {"id": "MEM-told", "content": said},
+        *({"id": f"MEM-{n}", "content": others[n % len(others)].format(n)} for n in range(45)),
+    )
+    assert said in ok("recall", answered, "--auto").text
+    assert ok("recall", unanswered, "--auto").out == b""
+
+
+def test_a_name_that_nothing_has_hushes_the_pairs_around_it() -> None:
+    store(
+        {"id": "MEM-1", "content": "限制每秒请求数的是网关。"},
+        *({"id": f"MEM-{n}", "content": f"第{n}条:网关的日志"} for n in range(2, 40)),
+    )
+    assert "网关" in ok("recall", "每秒请求数由什么限制?", "--auto").text
+    assert ok("recall", "Varnish怎么限制?", "--auto").out == b""
+
+
+@pytest.mark.parametrize(("written", "asked"), [("Расчёт зарплаты", "расчет зарплаты"), ("Новый отчет", "отчёт")])
+def test_russian_is_found_with_and_without_the_dots(written: str, asked: str) -> None:
+    store({"id": "MEM-1", "content": written}, {"id": "MEM-2", "content": "Прогноз погоды"})
+    assert found(asked) == ["MEM-1"]
 
 
 ORDERS = ("deploy to staging", "please deploy to staging now", "Release a new version.", "install the printer drivers")

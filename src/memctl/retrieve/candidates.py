@@ -13,7 +13,7 @@ from memctl.store.filters import Filters
 from memctl.store.search import index
 from memctl.store.search.index import Candidate
 from memctl.text.clean import union
-from memctl.text.query import LIGHT_WORDS, Query, grams, is_paired, other_forms, stem
+from memctl.text.query import Query, grams, is_paired, light_words, other_forms, stem
 
 #: What a match counts beside the word itself: an irregular form or other prefix, the beginning of a word in a language
 #: that the stemmer does not know.
@@ -28,9 +28,10 @@ LIGHT = 0.5
 INFLECTED_MIN_LEN = 6
 PREFIX_MIN_LEN = 5
 
-#: Letters that are written as two as well; of a word with more of them, only MANY are written otherwise one by one.
+#: Letters that are written as two, or as another one, as well; of a word with more of them, only MANY are written
+#: otherwise one by one.
 MANY = 3
-LIGATURES = (("œ", "oe"), ("æ", "ae"), ("ß", "ss"))
+LIGATURES = (("œ", "oe"), ("æ", "ae"), ("ß", "ss"), ("\u0451", "\u0435"))
 
 #: A word that this many items have does not find items: it only counts in those that rarer words found.
 COMMON = 5000
@@ -181,10 +182,9 @@ def known_terms(db: Database, query: Query, *, pieces: bool = True) -> list[Term
 def terms_of(query: Query, *, stems: bool, pairs: bool = False) -> list[Term]:
     """What to look for; whether the index stems words, and whether it holds pairs of characters."""
     words = {stem(word): word for word in reversed(query.terms)}  # of two forms of a word the first is asked for
+    light = light_words(query.language)
     out = [
-        Term(
-            word, _forms(word, query, stems), LIGHT if word.lower() in LIGHT_WORDS[query.language] else 1.0, whole=True
-        )
+        Term(word, _forms(word, query, stems), LIGHT if word.lower() in light else 1.0, whole=True)
         for word in reversed(words.values())
     ]
     out += [Term(part, _forms(part, query, stems), PART) for part in query.parts]

@@ -39,6 +39,8 @@ GUESSED = 0.5
 LEAST_SHARE = 0.43
 #: … and words that weigh this much together: one rare word, or some that are less so.
 LEAST_WEIGHT = 5.0
+#: What a word in Latin letters weighs in a Chinese, Japanese or Korean question: it names what is asked about.
+NAMES = 2.0
 #: What it covers counts so much more where answers used the item whenever it was told, and less where they never did.
 MOVED = 0.2
 
@@ -145,47 +147,93 @@ def coverage(result: SearchResult, useful: Mapping[str, float] = {}) -> tuple[fl
     if result.query.blank:
         return 1.0, None
     first = result.candidates[:FIRST]
-    if result.like or not result.query.terms:
+    weighed = _weigh_terms(result) if not result.like else _weigh_runs(result)
+    if not weighed:
         from memctl.store.search.words import make_needles
 
         needles = [needle.casefold() for needle in make_needles(result.query)]
         texts = [f"{c.title}\n{c.content}\n{c.tags}".casefold() for c in first]
         return max((sum(needle in text for needle in needles) / len(needles) for text in texts), default=0.0), None
-    weighed = _weigh_terms(result)
     every = sum(weight for weight, _, _, _ in weighed)
     most = 0.0
     for c in first:
         text, held = f"{c.title}\n{c.content}".lower(), 0.0
-        for weight, worth, rows, root in weighed:
-            held += weight * worth * (root in text if rows is None else c.row in rows)
+        for weight, worth, rows, roots in weighed:
+            held += weight * worth * (any(root in text for root in roots) if rows is None else c.row in rows)
         most = max(most, held * (1 + MOVED * useful.get(c.id, 0.0)))
     return (most / every if every else 0.0), most
 
 
-def _weigh_terms(result: SearchResult) -> list[tuple[float, float, "Mapping[int, float] | None", str]]:
-    """What each word weighs, the share of it that a match is worth, which rows hold it, and its root.
+#: What a word weighs, the share of it that a match is worth, which rows hold it, and what stands for it inside a text.
+Weighed = tuple[float, float, "Mapping[int, float] | None", tuple[str, ...]]
 
-    The rows are None for a common word, which was not looked up. A light word ("hago", "finde") counts less, as it does
-    for the order, but not in English, where a stemmer finds its other forms: it is seldom rare.
+
+def _rarity(result: SearchResult, having: int) -> float:
+    return math.log1p((result.items + BACKGROUND - having + 0.5) / (having + 0.5))
+
+
+def _weigh_terms(result: SearchResult) -> list[Weighed]:
+    """The words of a question; of what was not looked up, a common word, the rows are None.
+
+    A light word ("hago", "finde") counts less, as it does for the order, but not in English, where a stemmer finds its
+    other forms: it is seldom rare.
     """
     looked_up = {term.word: term for term in result.terms if term.whole}
     common = {term.word: term for term in result.rest if term.whole}
-    items = result.items + BACKGROUND
     language = result.query.language
-    light = queries.LIGHT_WORDS[language] if language != "en" else ()
+    light = queries.light_words(language) if language != "en" else ()
 
-    def rarity(having: int) -> float:
-        return math.log1p((items - having + 0.5) / (having + 0.5))
-
-    out: list[tuple[float, float, Mapping[int, float] | None, str]] = []
+    out: list[Weighed] = []
     for word in result.query.terms:
         term = looked_up.get(word) or common.get(word)
         counts = LIGHT if word.lower() in light else 1.0
         if term is None or (word in looked_up and not term.rows):  # nothing here has it
-            out.append((rarity(0) * counts, 0.0, {}, ""))
+            out.append((_rarity(result, 0) * counts, 0.0, {}, ()))
             continue
-        weight, worth = rarity(len(term.rows) or min(term.found, result.items)), term.forms[0][1]
+        weight, worth = _rarity(result, len(term.rows) or min(term.found, result.items)), term.forms[0][1]
         if worth < 1.0:  # no item has the word itself, only what it may have meant
-            weight, worth = rarity(0), GUESSED * worth
-        out.append((weight * counts, worth, term.rows if word in looked_up else None, term.root))
+            weight, worth = _rarity(result, 0), GUESSED * worth
+        out.append((weight * counts, worth, term.rows if word in looked_up else None, (term.root,)))
     return out
+
+
+def _by_script(stretch: str) -> list[str]:
+    """What of a Japanese stretch is in Katakana, and what stands between."""
+    return "".join(
+        char if _is_katakana(char) == _is_katakana(before) else f" {char}"
+        for before, char in zip(stretch[:1] + stretch, stretch, strict=False)
+    ).split()
+
+
+def _is_katakana(text: str) -> bool:
+    """Whether a text is in the Japanese script that writes foreign words."""
+    return all("\u30a1" <= char <= "\u30ff" for char in text)
+
+
+def _weigh_runs(result: SearchResult) -> list[Weighed]:
+    """The characters of a question in Chinese, Japanese or Korean, by the pairs that the index holds; [] without it.
+
+    Half of the pairs in it are no words: a character weighs half of the commonest pair that it is in, and any of its
+    pairs will do. A word in Katakana weighs what its rarest pair does, one in Latin letters what it does elsewhere.
+    """
+    query = result.query
+    having = {term.word: len(term.rows) or min(term.found, result.items) for term in (*result.terms, *result.rest)}
+    if not all(map(queries.is_paired, query.runs)) or not any(map(queries.is_paired, having)):
+        return []
+    out: list[Weighed] = []
+    for stretch in (part for run in query.runs for part in queries.telling_stretches(run)):
+        for word in _by_script(stretch):
+            pairs = [word[i : i + 2] for i in range(max(1, len(word) - 1))]
+            if _is_katakana(word) or len(word) == 1:
+                weight = _rarity(result, min(having.get(pair, 0) for pair in pairs))
+                out.append((weight / (1 if len(word) > 1 else 2), 1.0, None, (word.lower(),)))
+                continue
+            for at in range(len(word)):
+                around = pairs[max(0, at - 1) : at + 1]
+                known = [_rarity(result, having[pair]) for pair in around if pair in having]
+                beside = pairs[max(0, at - 2) : at + 2]
+                if known or not any(pair in having for pair in beside):  # else a function word beside words
+                    weight = min(known, default=_rarity(result, 0)) / 2
+                    out.append((weight, 1.0, None, tuple(map(str.lower, around))))
+    others = [word for word in (*query.terms, *query.parts) if not queries.unsegmented(word)]
+    return out + [(NAMES * _rarity(result, having.get(word, 0)), 1.0, None, (word.lower(),)) for word in others]

@@ -23,7 +23,7 @@ class Query:
     parts    further words that may count: the pieces of identifiers and phrases
     runs     terms in scripts that put no blanks between words (Chinese, Japanese, Thai, Korean endings)
     dropped  the stop words that were left out
-    language en, fr, de or es: whose stop words and endings count
+    language en, fr, de, es, it, nl, pt or ru: whose stop words and endings count
     """
 
     __slots__ = ("blank", "dropped", "language", "parts", "runs", "terms", "text")
@@ -160,38 +160,33 @@ def grams(run: str) -> list[str]:
     """
     if len(run) <= 2:
         return [run]
-    telling = _stretches(run, lambda char: not ("\u3041" <= char <= "\u309f" or char in _PARTICLES)) or [run]
-    pairs = [stretch[i : i + 2] for stretch in telling for i in range(max(1, len(stretch) - 1))]
+    pairs = [stretch[i : i + 2] for stretch in telling_stretches(run) for i in range(max(1, len(stretch) - 1))]
     return union([run, *pairs])
 
 
-#: Common endings of words, the longest first; those of other languages are compared without accents.
-_ENDINGS = {
-    "en": ("ations", "ation", "ings", "ing", "ions", "ion", "ies", "ed", "es", "s", "y", "e"),
-    "fr": (
-        "issaient", "ements", "ations", "ateurs", "atrice", "issent", "ation", "ateur", "ement", "erent", "irent",
-        "aient", "euses", "antes", "oises", "aises", "ennes", "iques", "euse", "ante", "ants", "ives", "oise", "aise",
-        "enne", "ises", "ique", "ifs", "ait", "ent", "ant", "eux", "ive", "ees", "er", "ir", "ee", "es", "if", "it",
-        "a", "e", "s",
-    ),
-    "de": ("ungen", "ung", "lich", "ern", "em", "en", "er", "es", "st", "et", "e", "n", "s", "t"),
-    "es": (
-        "aciones", "acion", "amente", "iendo", "iones", "ando", "ados", "adas", "idos", "idas", "cion", "ado", "ada",
-        "ido", "ida", "ar", "er", "ir", "os", "as", "es", "o", "a", "e", "s",
-    ),
-}  # fmt: skip
-_UNACCENTED = str.maketrans("éèêëàâçùûüîïôöäáíóúñ", "eeeeaacuuuiiooaaioun")
+def telling_stretches(run: str) -> list[str]:
+    """The stretches of a run without function characters; the run itself where it has no others."""
+    return _stretches(run, lambda char: not ("\u3041" <= char <= "\u309f" or char in _PARTICLES)) or [run]
+
+
+#: Common endings of English words, the longest first.
+_ENDINGS = ("ations", "ation", "ings", "ing", "ions", "ion", "ies", "ed", "es", "s", "y", "e")
+_UNACCENTED = str.maketrans("éèêëàâçùûüîïôöäáíóúñãõìò", "eeeeaacuuuiiooaaiounaoio")
 
 
 def stem(word: str, language: str = "en") -> str:
     """A word in lower case without a common ending, at least four letters of it.
 
-    In other languages the beginning that the forms of a word share, without accents, at least five letters of it.
+    In other languages the beginning that the forms of a word share, without accents, at least five letters of it, four
+    in Russian.
     """
     low, least = word.lower(), 4
+    endings: tuple[str, ...] = _ENDINGS
     if language != "en":
-        low, least = low.translate(_UNACCENTED), 5
-    for ending in _ENDINGS[language]:
+        from memctl.text.languages import ENDINGS
+
+        low, least, endings = low.translate(_UNACCENTED), 4 if language == "ru" else 5, ENDINGS[language]
+    for ending in endings:
         if low.endswith(ending) and len(low) - len(ending) >= least:
             return low[: len(low) - len(ending)]
     return low
@@ -232,7 +227,7 @@ def _bare(word: str) -> str:
 
 
 def _elided(word: str) -> Iterator[str]:
-    """French `l'incident` is incident, English `Ann's` is Ann."""
+    """French `l'incident` is incident, English `Ann's` is Ann, Italian `dell'ora` is ora."""
     plain = word.replace("\u2019", "'")
     if "'" not in plain:
         yield word
@@ -244,6 +239,9 @@ def _elided(word: str) -> Iterator[str]:
         yield _bare(tail)
     elif end in {"s", "re", "ve", "ll", "d", "m", "t"}:
         yield head.removesuffix("n") if end == "t" and low.endswith("n") and len(low) > 3 else head
+    elif low in {"un", "dell", "all", "dall", "nell", "sull", "quest", "quell", "cos", "com", "dov"} and tail:
+        yield head
+        yield _bare(tail)
     else:
         yield plain
 
@@ -300,7 +298,7 @@ _NEGATION = frozenset(("no", "not", "nor"))
 # Names that look like auxiliaries when they open a query: "May release", "Will report".
 _NAMES = frozenset(("may", "will", "might"))
 
-#: Those of German and Spanish. Negation is not among them, and what is as often an ordinary word says little of where
+#: Those of other languages. Negation is not among them, and what is as often an ordinary word says little of where
 #: it stands.
 _MORE_STOP_WORDS = {
     "de": frozenset(
@@ -322,10 +320,45 @@ _MORE_STOP_WORDS = {
         también te tengo tiene tienen tu tus un una unas uno unos y ya yo
         """.split()
     ),
+    "it": frozenset(
+        """
+        a ad agli ai al alla alle allo anche c che chi ci come con cosa cui da dagli dai dal dalla dalle dallo degli dei
+        del dell della delle dello di dove due e ed era essere fa fra gli ha hanno ho i il in io l la le lei lo loro lui
+        ma mi mia mie miei mio ne negli nei nel nella nelle nello noi o ogni per perché però più può qual quale quali
+        quando quanta quante quanti quanto quei quel quella quelle quelli quello questa queste questi questo sarà se
+        senza si sia sono sta stanno su sua sugli sui sul sulla sulle sullo suo suoi te ti tra tua tuo tuoi un una uno
+        va vi voi è
+        """.split()
+    ),
+    "nl": frozenset(
+        """
+        aan al als ben bij daar dan dat de deze die dit door een en er geen haar had hadden heb hebben hebt heeft hem
+        het hij hoe hoeveel hun ik in is jaar je jij jou jouw jullie kan kon kun kunnen kunt maar mag me men met mij
+        mijn moest moet moeten na naar nog nu of om omdat ons onze ook op over te tegen terwijl tot tussen u uit uw van
+        vanuit voor waar waarin waarmee wanneer waren was wat we welk welke werd werden wie wij word worden wordt zal ze
+        zich zij zijn zo zou zouden zullen
+        """.split()
+    ),
+    "pt": frozenset(
+        """
+        a ao aos aquela aquele aquilo as até com como cuja cujo da dá das de dela dele delas deles do dos e ela elas ele
+        eles em enquanto entre era essa esse esta estas estava este estes está estão eu foi foram há isso isto já lhe
+        mas me meu meus minha minhas na nas nem no nos nossa nosso num numa o onde os ou para pela pelas pelo pelos por
+        porque pra qual quais quando quantas quanto quantos que quem são se seja sem sendo ser seu seus sobre sua suas
+        também te tem têm teu tinha tua um uma umas uns você vocês à às é
+        """.split()
+    ),
 }
 _MORE_DOUBTFUL = frozenset(
-    "also ante antes bin den die dies era es fue ha hat hay he lo los man mi sea ser so son war was will y".split()
+    """
+    ad ai also ante antes bin can ci com come dal de dei den die do dos due e ed en era es fa fine fra
+    fue ha had hat hay he her hoe hun i in is io l la lo los man mag me men met mi mia na ne no nos num o of om on op os
+    over per qual sea sei ser si sia so son sta sua sui tot u un va van vi voi war was we will word y
+    """.split()
 )
+#: Letters that say which language a word is in, of which English has none.
+_LETTERS = {"es": "ñóáíú", "it": "àèìòù", "pt": "ãõçéêâáíóú"}
+_NOT_FRENCH = "ñóáíúãõìò"
 
 #: All of a language.
 _FR_EVERY = FR_STOP_WORDS | _FR_MORE | _FR_QUESTIONS
@@ -333,51 +366,32 @@ _EN_EVERY = EN_STOP_WORDS | _EN_MORE | (QUESTION_WORDS - _FR_QUESTIONS)
 
 #: Words that fit any subject: "how do I *make* an option that can be *given several* times". A store may have them as
 #: rarely as the words that matter, so their rarity there does not tell what they weigh.
-LIGHT_WORDS = {
-    "en": frozenset(
-        """
-        able actually add allow allows almost along already always another anything apart ask asked asks away back
-        become becomes begin best better bring call called came certain come comes completely consider contain
-        contains correctly currently different directly done during each early easily easy either else enough even
-        ever every everything exactly example existing exists explain far few find finds following found full gave
-        generally get gets getting give given gives go goes going good great happen happened happening happens hard
-        help however important instead keep keeps kept kind know known large later least leave less let like likely
-        little look looks lot made mainly make makes making many mean means mention mentioned might more most much
-        must necessary need needed needs never next none nothing now often once one onto other others otherwise
-        overall particular per please possible probably properly provide provides put quickly quite rather ready
-        really recently right said say says see seem seems seen several show shows simple simply since something
-        sometimes soon still sure take taken takes talk talked tell tells thing things think thought times together
-        told too took toward towards try trying until upon use used useful uses using usually various very want
-        wanted wants way ways went whenever whether whole within without works yes yet
-        """.split()
-    ),
-    "fr": frozenset(
-        """
-        afin aller appelle appelé après assez aucun aucune autre autres avant beaucoup besoin bien bon bonne cela
-        chaque certain certaine certaines certains ceux dire dit doit doivent donner encore ensemble façon faire
-        fait faut fois lequel laquelle lors manière meilleur mettre moins parfois permet peu peut peuvent plusieurs
-        possible pouvoir prendre presque quelque quelques rien savoir seulement souvent surtout toujours tous tout
-        toute toutes trouve trouver trop utilise utiliser veut vient voir vouloir vraiment
-        """.split()
-    ),
-    "de": frozenset(
-        """
-        alle allem allen alles andere anderem anderen anderer anderes bekomme bekommen besser bekommt brauche
-        brauchen dann etwas finde finden findet ganz gemacht gut halte halten heraus hier hält jede jedem jeden
-        jeder jedes lasse lassen lege legen lässt mache machen macht mehr mehrere mehreren möchte nichts nutze
-        nutzen sehe sehen sehr selbst schon statt stelle stellen stellt tue tun verwende verwenden viel viele vielen
-        weiß wieder wissen wollen zeigen
-        """.split()
-    ),
-    "es": frozenset(
-        """
-        alguien algún bien cada deja dejar dejo después encontrar hacer hago haciendo haga hecho luego mejor misma
-        mismo mucha muchas mucho muchos muy más nada otra otras otro otros pasa poder poner pone pongo primero
-        querer quiero saber siempre solo sólo tener toda todas todo todos usa usar uso utilizar utilizo varias
-        varios veces ver vez
-        """.split()
-    ),
-}
+_LIGHT_WORDS = frozenset(
+    """
+    able actually add allow allows almost along already always another anything apart ask asked asks away back
+    become becomes begin best better bring call called came certain come comes completely consider contain
+    contains correctly currently different directly done during each early easily easy either else enough even
+    ever every everything exactly example existing exists explain far few find finds following found full gave
+    generally get gets getting give given gives go goes going good great happen happened happening happens hard
+    help however important instead keep keeps kept kind know known large later least leave less let like likely
+    little look looks lot made mainly make makes making many mean means mention mentioned might more most much
+    must necessary need needed needs never next none nothing now often once one onto other others otherwise
+    overall particular per please possible probably properly provide provides put quickly quite rather ready
+    really recently right said say says see seem seems seen several show shows simple simply since something
+    sometimes soon still sure take taken takes talk talked tell tells thing things think thought times together
+    told too took toward towards try trying until upon use used useful uses using usually various very want
+    wanted wants way ways went whenever whether whole within without works yes yet
+    """.split()
+)
+
+
+def light_words(language: str) -> frozenset[str]:
+    """Such words of a language."""
+    if language == "en":
+        return _LIGHT_WORDS
+    from memctl.text.languages import LIGHT_WORDS
+
+    return LIGHT_WORDS[language]
 
 
 def _without_stop_words(words: list[str], language: str) -> tuple[list[str], list[str]]:
@@ -385,6 +399,10 @@ def _without_stop_words(words: list[str], language: str) -> tuple[list[str], lis
     # Those of the query's language, and those of another that can be no ordinary word of this one.
     if language == "en":
         stops = (_EN_EVERY | (_FR_EVERY - _FR_DOUBTFUL)) - _NEGATION
+    elif language == "ru":
+        from memctl.text import languages
+
+        stops = languages.RU_STOP_WORDS
     else:
         stops = _MORE_STOP_WORDS.get(language, _FR_EVERY) | (_EN_EVERY - _EN_DOUBTFUL)
     shouted = all(word.isupper() for word in words)
@@ -402,7 +420,7 @@ def _without_stop_words(words: list[str], language: str) -> tuple[list[str], lis
 
 
 def _language_of(words: list[str]) -> str:
-    """The language that the function words (and accents) of a query say it is in; English unless they say another.
+    """The language that the function words (and letters) of a query say it is in; English unless they say another.
 
     A word that is an ordinary one in the other language says little, one that both languages use says nothing.
     """
@@ -413,16 +431,24 @@ def _language_of(words: list[str]) -> str:
             french += 0.35 if low in _FR_DOUBTFUL else 1
         elif low in _EN_EVERY and low not in _FR_EVERY:
             english += 0.35 if low in _EN_DOUBTFUL else 1
-        elif low not in _FR_EVERY:
-            french += any(char in "éèêàçùûîôœ" for char in low)
+        elif low not in _FR_EVERY and not low.isascii():
+            if any("\u0400" <= char <= "\u04ff" for char in low):
+                return "ru"
+            strange = any(char in _NOT_FRENCH for char in low) or any(
+                low in stops for stops in _MORE_STOP_WORDS.values()
+            )
+            french += not strange and any(char in "éèêàçùûîôœ" for char in low)
     found, most = ("fr", french) if french >= 1 and french > english else ("en", max(english, 0.9))
     shouted = all(word.isupper() for word in words)
     asked = [word.lower() for word in words if shouted or len(word) == 1 or not word.isupper()]  # MIT is a name
+    foreign = [low for low in {*asked} if not low.isascii()]
     for language, stops in _MORE_STOP_WORDS.items():
-        own = stops - _MORE_DOUBTFUL - _EN_EVERY - _FR_EVERY
-        clear = sum(low in own for low in asked)
-        clear += language == "es" and sum(any(char in "ñóáíú" for char in low) for low in {*asked} - stops)
-        said = clear + 0.35 * sum(low in stops and low not in own for low in asked)
+        held = [low for low in asked if low in stops]
+        clear = sum(low not in _MORE_DOUBTFUL and low not in _EN_EVERY and low not in _FR_EVERY for low in held)
+        said = clear + 0.35 * (len(held) - clear)
+        letters = _LETTERS.get(language, "")
+        own = sum(any(char in letters for char in low) for low in foreign if low not in stops)
+        clear, said = clear + own, said + own
         if clear and said > most:  # words that are ordinary ones elsewhere decide nothing alone
             found, most = language, said
     return found
