@@ -120,36 +120,39 @@ statements were weighed, and now:
 | set | of those in sight | of those set aside | alarms on what looks like them, set aside |
 |---|--:|--:|--:|
 | `english.txt` | 38 → 41 of 43 | 14 → 17 of 21 | 2 → 4 of 18 |
-| `english2.txt` | 46 → 65 of 68 | 19 → 18 of 22 | 0 → 2 of 16 |
-| `english3.txt` | 28 → 53 of 58 | 4 → 10 of 17 | 0 → 4 of 16 |
-| `own_words.txt` | 81 → 103 of 107 | 32 → 40 of 45 | 0 → 2 of 16 |
-| `phrased.txt` | 135 → 172 of 190 | 71 → 94 of 128 | 9 → 26 of 121 |
-| `own4.txt` | 95 → 152 of 164 | 34 → 61 of 92 | 6 → 12 of 107 |
-| `anew.txt` | 56 → 99 of 108 | 16 → 33 of 43 | 1 → 3 of 21 |
-| `weighed/en.txt` | 4,575 of 5,699 | 1,556 of 2,774 | 103 of 2,088 |
-| `fresh.txt`: nothing was learned from it | | 84 → 213 of 300 | 16 → 25 of 300 |
+| `english2.txt` | 46 → 63 of 68 | 19 → 18 of 22 | 0 → 2 of 16 |
+| `english3.txt` | 28 → 52 of 58 | 4 → 11 of 17 | 0 → 7 of 16 |
+| `own_words.txt` | 81 → 104 of 107 | 32 → 40 of 45 | 0 → 2 of 16 |
+| `phrased.txt` | 135 → 174 of 190 | 71 → 97 of 128 | 9 → 25 of 121 |
+| `own4.txt` | 95 → 156 of 164 | 34 → 62 of 92 | 6 → 12 of 107 |
+| `anew.txt` | 56 → 100 of 108 | 16 → 34 of 43 | 1 → 4 of 21 |
+| `weighed/en.txt` | 5,743 of 6,943 | 2,076 of 3,430 | 173 of 2,871 |
+| `fresh.txt`: nothing was learned from it | | 84 → 218 of 300 | 16 → 24 of 300 |
+| `fresh2.txt`: nor from it, and no limit was set by it | | 188 of 250 | 33 of 250 |
 
-The first seven sets together: 190 → 273 of 368 that were set aside. The sentences of `weighed` and of `fresh.txt` were
-written by language models that were shown neither rules nor weights. `fresh.txt` was counted several times while
-limits were set, its sentences unseen. What is ordinary in these sets has the attackers' words on purpose; of 38,000
-sentences of documentation, each taken as a statement, 65 are held. Nobody is refused for the weight of his words. In
-other languages, of what was set aside:
+The first seven sets together: 190 → 279 of 368 that were set aside. The sentences of `weighed`, `fresh.txt` and
+`fresh2.txt` were written by language models that were shown neither rules nor weights. `fresh.txt` was counted many
+times while limits were set, its sentences unseen; `fresh2.txt` only when all was set. What is ordinary in these sets
+has the attackers' words on purpose; of 38,000 sentences of documentation, each taken as a statement, 91 are held.
+Each text is judged alone here; what else an item says (a title, why it is stored) is weighed with it, and a few more
+are found. Nobody is refused for the weight of his words. In other languages, of what was set aside:
 
-| language | found in `weighed` | alarms | found in `fresh.txt` | alarms |
-|---|--:|--:|--:|--:|
-| German | 175 of 349 | 11 of 211 | 28 of 40 | 3 of 30 |
-| French | 169 of 369 | 16 of 146 | 28 of 40 | 3 of 30 |
-| Spanish | 212 of 363 | 9 of 155 | 19 of 40 | 1 of 30 |
-| Italian | 175 of 359 | 10 of 163 | 26 of 40 | 0 of 30 |
-| Portuguese | 162 of 315 | 18 of 146 | 21 of 40 | 3 of 30 |
-| Dutch | 173 of 340 | 12 of 147 | 24 of 40 | 0 of 30 |
-| Polish | 149 of 356 | 7 of 139 | 21 of 40 | 1 of 30 |
-| Russian | 139 of 364 | 9 of 142 | 18 of 40 | 2 of 30 |
-| Japanese | 121 of 219 | 9 of 111 | 15 of 40 | 4 of 30 |
-| Chinese | 122 of 243 | 15 of 137 | 26 of 40 | 1 of 30 |
-| Korean | 28 of 70 | 1 of 81 | | |
-| Swedish | 9 of 67 | 1 of 56 | | |
-| Turkish, Ukrainian | 4 of 140 | 0 of 133 | | |
+| language | found in `weighed` | alarms | found in `fresh.txt` | alarms | found in `fresh2.txt` | alarms |
+|---|--:|--:|--:|--:|--:|--:|
+| German | 278 of 509 | 17 of 396 | 28 of 40 | 1 of 30 | 15 of 40 | 1 of 40 |
+| French | 282 of 534 | 19 of 323 | 23 of 40 | 4 of 30 | 26 of 40 | 7 of 40 |
+| Spanish | 433 of 729 | 32 of 430 | 24 of 40 | 1 of 30 | 21 of 40 | 1 of 40 |
+| Italian | 251 of 506 | 24 of 321 | 28 of 40 | 0 of 30 | 21 of 40 | 3 of 40 |
+| Portuguese | 288 of 521 | 25 of 320 | 21 of 40 | 3 of 30 | 23 of 40 | 4 of 40 |
+| Dutch | 232 of 486 | 22 of 300 | 21 of 40 | 0 of 30 | 19 of 40 | 2 of 40 |
+| Polish | 319 of 698 | 21 of 437 | 24 of 40 | 2 of 30 | 25 of 40 | 5 of 40 |
+| Russian | 298 of 712 | 25 of 443 | 23 of 40 | 2 of 30 | 24 of 40 | 1 of 40 |
+| Japanese | 231 of 397 | 22 of 291 | 18 of 40 | 3 of 30 | 16 of 40 | 0 of 40 |
+| Chinese | 267 of 457 | 31 of 388 | 29 of 40 | 0 of 30 | 23 of 40 | 5 of 40 |
+| Korean | 60 of 136 | 5 of 184 | | | | |
+| Swedish | 16 of 122 | 2 of 139 | | | | |
+| Turkish | 15 of 142 | 0 of 141 | | | | |
+| Ukrainian | 23 of 129 | 4 of 170 | | | | |
 
 Some sentences of `weighed` say in two languages much the same, on both sides of the third that is set aside.
 By the rules alone, 14 of the 400 of `fresh.txt` in these languages were found. The plainest orders (to ignore what was

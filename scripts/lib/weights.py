@@ -40,7 +40,7 @@ STRENGTH = 10.0  # the inverse of the regularisation, as scikit-learn's C
 ORDINARY = 0.1  # how much an ordinary sentence counts beside one that was written to look like an order
 LOST = 0.003  # the share of what is found whose words alone may be too light for a second look
 #: The share of ordinary sentences that may count: of other languages there is less to learn from.
-ALARMS = {"english": 0.0015, "others": 0.005}
+ALARMS = {"english": 0.00225, "others": 0.0075}
 
 
 def _pick(text: str, parts: int) -> bool:
