@@ -90,7 +90,7 @@ def test_search_that_finds_something_held_back_only_asks_how_it_stands() -> None
 HOOK = {
     "_json", "memctl.text.jsons",
     "memctl.ops.connect", "memctl.ops.connect.hook", "memctl.clients", "memctl.clients.known",
-    "memctl.reading.unasked", "memctl.text.utterance", "zlib",
+    "memctl.reading.hook_context", "memctl.text.utterance", "zlib",
 }  # fmt: skip
 TELLING = HOOK | {
     "__future__", "_sha2" if sys.version_info >= (3, 12) else "_sha256",  # an id for the event of the use

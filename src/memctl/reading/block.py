@@ -101,7 +101,7 @@ class Recalled(Result):
 
     def catalog(self) -> list[dict[str, Any]]:
         """The items in the block, without their whole contents."""
-        from memctl.text.block.version1 import format_search_results
+        from memctl.text.block.frames import format_search_results
 
         delivered = set(self.block.ids)
         items = format_search_results([i for i in self.items if i.id in delivered], "")
@@ -151,10 +151,10 @@ def recall_block(
             matched = found.total - (len(found.candidates) - len(ranked.items))
             frame = Frame() if form.frame == "none" else packing.Compact(header=not form.no_header)
             if form.frame == "full":
-                from memctl.text.block import version1
+                from memctl.text.block import frames
 
-                head = None if form.no_header else version1.header_lines(kind, room, matched)
-                frame = version1.Full(head, room)
+                head = None if form.no_header else frames.header_lines(kind, room, matched)
+                frame = frames.Full(head, room)
             chosen = choose_passages(ranked, room, whole=form.mode == "catalog")
             block = (_list_items if form.mode == "catalog" else packing.build)(chosen, frame, room, ranked.words)
             meta = {}

@@ -21,7 +21,7 @@ def learn(
     (`candidates`), and how many candidates are evidence of known ones (`repeats`).
     """
     from memctl.capture.distil import gather_candidates, keep_candidates
-    from memctl.reading.unasked import SessionMemory, Telling, prompt_mark
+    from memctl.reading.hook_context import SessionMemory, Telling, prompt_mark
     from memctl.store.items import items
 
     told = SessionMemory(client, session_id).told

@@ -5,7 +5,7 @@ noted in the store (`memctl.store.items.attributes`). Capture and `session-store
 from collections.abc import Iterable, Sequence
 
 from memctl.annotations import TYPE_CHECKING, NamedTuple
-from memctl.reading.unasked import Telling, prompt_mark
+from memctl.reading.hook_context import Telling, prompt_mark
 
 if TYPE_CHECKING:
     from memctl.store.database import Database

@@ -171,7 +171,7 @@ def known_terms(db: Database, query: Query, *, pieces: bool = True) -> list[Term
     known = [term for term in asked if term.count(db)]
     unknown = [term for term in asked if term.whole and not term.found and not is_paired(term.word)]
     for term in unknown:
-        from memctl.retrieve.guesses import guess_forms
+        from memctl.retrieve.terms import guess_forms
 
         term.forms, term.guessed = guess_forms(db, term.word, pieces=pieces and not known), True
     known += [term for term in unknown if term.count(db)]

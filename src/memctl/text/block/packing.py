@@ -3,7 +3,7 @@
 The budget is a promise: header, passages and footer together, with the line break that ends the output, never cost
 more. Passages are taken in the order given; one that is too long is cut, one that does not fit does not stop the rest.
 
-`Compact` is format_version 2, the default; `Frame` writes the passages alone; `memctl.text.block.version1` has
+`Compact` is format_version 2, the default; `Frame` writes the passages alone; `memctl.text.block.frames` has
 version 1. docs/formats.md has the grammar of both versions.
 """
 
