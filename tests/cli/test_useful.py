@@ -134,7 +134,7 @@ def test_what_never_helps_is_told_less_readily(item: str) -> None:
     for number in range(30):
         ok("remember", f"Herd {number} grazes on meadow {number} since spring.")
     asked = "What listens on the zebra port, and which meadow grazes nobody tonight?"
-    from memctl.retrieve.explain import coverage
+    from memctl.retrieve.abstention import coverage
     from memctl.retrieve.find import search
 
     def share() -> float:

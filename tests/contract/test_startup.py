@@ -35,6 +35,7 @@ OURS = {
     "memctl.context", "memctl.context.nearest", "memctl.reading.request", "memctl.registry", "memctl.state",
     "memctl.ops.recall.search",
     "memctl.retrieve", "memctl.retrieve.candidates", "memctl.retrieve.find", "memctl.retrieve.ranking",
+    "memctl.retrieve.terms",
     "memctl.store",
     "memctl.store.connect", "memctl.store.database", "memctl.store.filters",
     "memctl.store.search", "memctl.ops.recall", "memctl.reading",
@@ -94,7 +95,8 @@ HOOK = {
 }  # fmt: skip
 TELLING = HOOK | {
     "__future__", "_sha2" if sys.version_info >= (3, 12) else "_sha256",  # an id for the event of the use
-    "memctl.reading.block", "memctl.retrieve.explain", "memctl.policy", "memctl.policy.version", "memctl.types",
+    "memctl.reading.block", "memctl.retrieve.abstention", "memctl.retrieve.explain",
+    "memctl.policy", "memctl.policy.version", "memctl.types",
     "memctl.store.documents", "memctl.store.documents.mounts", "memctl.store.documents.passages",
     "memctl.store.items", "memctl.store.items.attributes", "memctl.store.items.events", "memctl.store.items.items",
     "memctl.store.items.citations", "memctl.text.block.markers",

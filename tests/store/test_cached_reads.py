@@ -267,16 +267,15 @@ def test_a_search_leaves_no_transaction_open(db: Database, monkeypatch: pytest.M
 
 
 def test_a_search_sees_one_moment_of_the_store(db: Database, path: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    from memctl.retrieve import candidates
+    from memctl.retrieve.terms import known_terms
 
     other = open_write(path)
-    known = candidates.known_terms
 
     def meanwhile(*args: Any, **named: Any) -> object:
         items.write(other, turn(50, "alpha alpha alpha"))
-        return known(*args, **named)
+        return known_terms(*args, **named)
 
-    monkeypatch.setattr(candidates, "known_terms", meanwhile)
+    monkeypatch.setattr("memctl.retrieve.candidates.known_terms", meanwhile)
     during = search(db, "alpha", filters=Filters(), limit=30)
     assert "MEM-50" not in [c.id for c in during.candidates]
     monkeypatch.undo()
