@@ -100,7 +100,7 @@ TELLING = HOOK | {
     "memctl.store.documents", "memctl.store.documents.mounts", "memctl.store.documents.passages",
     "memctl.store.items", "memctl.store.items.attributes", "memctl.store.items.events", "memctl.store.items.items",
     "memctl.store.items.citations", "memctl.text.block.markers",
-    "memctl.text.block.packing", "memctl.text.tokens",
+    "memctl.text.block.frames", "memctl.text.block.packing", "memctl.text.tokens",
 }  # fmt: skip
 
 
