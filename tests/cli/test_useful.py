@@ -9,7 +9,7 @@ from memctl import MemoryStore
 from memctl.context import open_context
 from memctl.ops.look.sessions import session_inject, session_store
 from memctl.reading.hook_context import SessionMemory, Telling
-from memctl.reading.usefulness import Answered, judge_conversation
+from memctl.reading.learning import Answered, judge_conversation
 from stores import STORE, Filters, change
 from support import golden, ok
 

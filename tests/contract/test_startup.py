@@ -151,5 +151,5 @@ def test_status_in_short_waits_for_no_parser() -> None:
     )  # fmt: skip
     assert done.stdout == "project 1\n"
     names = {line.rpartition("|")[2].strip() for line in done.stderr.splitlines()}
-    assert "memctl.reading.short" in names
-    assert names.isdisjoint({"argparse", "json", "memctl.cli", "memctl.ops", "urllib.parse"})
+    assert "memctl.store.filters" in names
+    assert names.isdisjoint({"argparse", "json", "memctl.cli", "memctl.ops", "memctl.reading", "urllib.parse"})

@@ -52,7 +52,7 @@ def status(
     more.
     """
     if short:
-        from memctl.reading.short import status_in_short
+        from memctl.context import status_in_short
 
         few, line = status_in_short(ctx)
         return PlainResult(few, [line] if line else [])
