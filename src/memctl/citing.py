@@ -9,6 +9,7 @@ import json
 import os
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cached_property
 
 from memctl import errors, git, ids
 from memctl.extract import kind_of, needs_worker
@@ -18,7 +19,7 @@ from memctl.store.database import Database
 from memctl.store.documents import corpus, passages
 from memctl.store.items import citations, items
 from memctl.store.items.citations import STALE, CitationRow, StaleFact
-from memctl.text.references import CitedDocument, CitedPlace, Reference, find_references, parse_place
+from memctl.text.references import CitedDocument, CitedPlace, Reference, find_references, may_refer, parse_place
 from memctl.types import MemoryItem
 
 #: Characters of a statement in which references are looked for, and passages in which a symbol is.
@@ -72,6 +73,11 @@ def references_of(item: MemoryItem) -> list[Reference]:
     return find_references(item.content[:_LOOKED_AT])
 
 
+def may_cite(item: MemoryItem) -> bool:
+    """Whether an item has any sign of a reference: that is told sooner than what it refers to."""
+    return may_refer(item.content[:_LOOKED_AT])
+
+
 def _reference(row: CitationRow) -> Reference:
     """The reference that a row was made of."""
     if row.kind == "path":
@@ -88,6 +94,10 @@ class _Tie:
         self._documents: dict[str, CitedDocument | None] = {}
         self._by_name: dict[str, list[str]] | None = None
         self._revisions: dict[str, str] = {}
+
+    @cached_property
+    def _has_passages(self) -> bool:
+        return citations.has_passages(self.db)
 
     def rows(self, item_id: str, given: Sequence[Reference], found: Sequence[Reference]) -> list[CitationRow]:
         """The rows of a statement: places that were named first, then what its text says."""
@@ -168,7 +178,7 @@ class _Tie:
                 return path, places[0]
         tail = symbol.rpartition(".")[2]
         paths: dict[str, None] = {}
-        for path, content in citations.passages_with(self.db, tail, _PASSAGES):
+        for path, content in citations.passages_with(self.db, tail, _PASSAGES) if self._has_passages else ():
             if path not in paths and CitedDocument(path, [(1, content)], language_of(path)).definitions.get(tail):
                 paths[path] = None
         found = []

@@ -667,6 +667,18 @@ def test_references_hold_across_batches() -> None:
 SAID = "Anna owns the billing gateway and is asked before it changes."
 
 
+def test_what_is_too_much_for_memory_comes_in_behind_the_rest_and_in_its_order(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The lines of the first batch stay as they are, those behind them are packed."""
+    monkeypatch.setattr(importing, "BATCH", 4)
+    large = "x" * 6_000_000  # under a key that no item has
+    counts = load(*({"content": f"fact {number}", "more": large if number == 5 else ""} for number in range(14)),
+                  {"content": "fact 3", "tags": ["last"]}, {"content": "large", "more": large * 2})  # fmt: skip
+    assert (counts["imported"], counts["merged"]) == (15, 1)
+    found = sorted(exported(), key=lambda line: str(line["created_at"]))
+    assert [line["content"] for line in found] == [*(f"fact {number}" for number in range(14)), "large"]
+    assert found[3]["tags"] == ["last"]
+
+
 @pytest.fixture
 def said(scratch: Path) -> Path:
     """A folder with a document, and a statement in the default store that names it as its source."""

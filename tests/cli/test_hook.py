@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from memctl import ids
 from memctl.text.tokens import estimate_tokens
 from stores import STORE, add, stored
 from support import PATIENCE, Result, golden, ok, run, spawn
@@ -268,3 +269,13 @@ def test_in_the_personal_store_each_project_is_told_its_own() -> None:
     assert "2222" not in start
     assert "2222" in told("prompt", cwd=os.path.abspath("two"), prompt=ASKED)
     assert "1111" not in told("prompt", cwd=os.path.abspath("two"), prompt=ASKED)
+
+
+def test_what_a_session_was_given_is_forgotten_after_a_month(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert PORT in told("prompt", session_id="first", prompt=ASKED)
+    real = ids.now_seconds
+    told("session-start", session_id="second")
+    assert not told("prompt", session_id="first", prompt="Which port is the zebra service on?")
+    monkeypatch.setattr(ids, "now_seconds", lambda: real() + 31 * 86_400)
+    told("session-start", session_id="third")
+    assert PORT in told("prompt", session_id="first", prompt="Which port is the zebra service on?")

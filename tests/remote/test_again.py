@@ -151,6 +151,182 @@ def test_an_edit_meanwhile_is_newer_than_what_it_has_seen_whatever_clocks_say(mo
     assert anna.texts() == bert.texts() == [TUESDAY]
 
 
+def _word_fields(home: Home, item_id: str, number: int) -> None:
+    """Edit all but the text of a statement that supports the database's; no number has the value of another."""
+    title, kind, tier = ("Banks", "Zones", "Areas"), ("fact", "note", "todo"), ("ltm", "mtm", "stm")
+    home.ok("edit", item_id, "--title", title[number], "--type", kind[number], "--tier", tier[number], "--importance",
+            f"0.{9 - number}", "--confidence", f"0.{9 - number}", "--expires", f"203{number}-01-01", "--tags",
+            ("red,blue", "red,green", "blue,green")[number])  # fmt: skip
+    home.run("verify" if number == 0 else "retract", item_id)
+    home.run("unlink" if number else "link", item_id, "supports", home.item(DATABASE)["id"])
+    home.run("forget" if number else "restore", item_id)
+
+
+def _fields(home: Home, item_id: str) -> dict[str, Any]:
+    (one,) = (one for one in home.items() if one["id"] == item_id)
+    names = ("title", "type", "tier", "confidence", "expires_at", "validation", "archived", "superseded_by")
+    matters = home.rows("SELECT importance FROM memory_importance WHERE item_id = ?", item_id)
+    links = home.rows("SELECT rel, dst_id FROM memory_links WHERE src_id = ?", item_id)
+    return {name: one.get(name) for name in names} | {"importance": matters, "links": links, "tags": {*one["tags"]}}
+
+
+#: Who edits while the remote is removed: here, or there.
+_EDITORS = {"nobody": "", "here": "h", "there": "t", "here, then there": "ht", "there, then here": "th"}
+
+
+@pytest.mark.parametrize("before", [True, False])
+@pytest.mark.parametrize("case", _EDITORS)
+def test_of_every_field_the_newest_change_counts(case: str, before: bool) -> None:
+    anna, bert = homes("anna", "bert")
+    said = anna.say(FRIDAY)
+    anna.say(DATABASE)
+    if before:
+        exchange(anna, bert)
+    _word_fields(anna, said, 0)
+    exchange(anna, bert)
+    anna.ok("remote", "remove", "team")
+    for number, who in enumerate(_EDITORS[case], 1):
+        _word_fields(anna if who == "h" else bert, said, number)
+        bert.sync()
+    here, there = _fields(anna, said), _fields(bert, said)
+    anna.join("--trust", "high")
+    exchange(anna, bert)
+    wanted = here if _EDITORS[case].endswith("h") else there
+    if len(_EDITORS[case]) == 2:  # one took away blue, the other red, and both said green
+        wanted = wanted | {"tags": {"green"}}
+    assert _fields(anna, said) == _fields(bert, said) == wanted
+    assert len(anna.items()) == len(bert.items()) == 2
+
+
+def test_a_change_of_a_field_is_newer_than_what_it_has_seen_whatever_clocks_say(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    anna, bert = homes("anna", "bert")
+    said = anna.say(FRIDAY)
+    exchange(anna, bert)
+    real = ids.now_seconds
+    with monkeypatch.context() as ahead:
+        ahead.setattr(ids, "now_seconds", lambda: real() + 3600)
+        bert.ok("edit", said, "--tier", "ltm", "--type", "fact", "--importance", "0.9", "--tags", "red")
+        bert.sync()
+    anna.sync()
+    anna.ok("remote", "remove", "team")
+    anna.ok("edit", said, "--tier", "mtm", "--type", "decision", "--importance", "0.2", "--tags", "")
+    anna.join("--trust", "high")
+    exchange(anna, bert)
+    for home in (anna, bert):
+        found = _fields(home, said)
+        assert (found["tier"], found["type"], found["importance"], found["tags"]) == (
+            "mtm",
+            "decision",
+            [(0.2,)],
+            set(),
+        )
+
+
+@pytest.mark.parametrize("again", [("anna",), ("bert",), ("anna", "bert")])
+@pytest.mark.parametrize("taken", ["by another statement there", "by one that is not shared"])
+def test_an_item_whose_id_was_taken_is_one_item_still_however_often(taken: str, again: tuple[str, ...]) -> None:
+    Path(SHARED).mkdir()
+    anna, bert = Home("anna"), Home("bert")
+    said = anna.say(FRIDAY)
+    bert.say(DATABASE, *(("--scope", "user") if "not shared" in taken else ()))
+    bert.change("UPDATE memory_items SET id = ?", said)
+    for home in (anna, bert):
+        home.join("--trust", "high")
+    exchange(anna, bert)
+    assert bert.item(FRIDAY)["id"] != said
+    anna.ok("edit", anna.item(FRIDAY)["id"], "--content", MONDAY)
+    exchange(anna, bert)
+    if "there" in taken:
+        bert.ok("edit", bert.item(DATABASE)["id"], "--content", "The database is MySQL.")
+        exchange(anna, bert)
+    before = [[(one["id"], one["content"]) for one in home.items()] for home in (anna, bert)]
+    for _ in range(2):
+        for home in (anna, bert):
+            if home.name in again:
+                home.ok("remote", "remove", "team")
+                home.join("--trust", "high")
+                home.sync()
+        exchange(anna, bert)
+        assert [[(one["id"], one["content"]) for one in home.items()] for home in (anna, bert)] == before
+
+
+def test_what_waits_here_for_a_word_is_one_item_still() -> None:
+    anna, bert = homes("anna", "bert", trust="medium")
+    said = anna.say(FRIDAY)
+    exchange(anna, bert)
+    bert.ok("forget", said)
+    exchange(bert, anna)
+    for _ in range(2):
+        assert [one["id"] for one in anna.json("quarantine", "list")["items"]] == [said]
+        anna.ok("remote", "remove", "team")
+        anna.join("--trust", "medium")
+        exchange(anna, bert)
+        assert [one["id"] for one in anna.items()] == [said]
+    anna.ok("quarantine", "release", said, "--reason", "It is right.")
+    exchange(anna, bert)
+    assert [[(one["id"], one["archived"]) for one in home.items()] for home in (anna, bert)] == [[(said, False)]] * 2
+
+
+# --- what was purged here ---------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("trust", ["high", "medium"])
+@pytest.mark.parametrize("there", ["", TUESDAY])
+def test_a_purged_statement_does_not_come_back_in_what_says_its_first_words_again(there: str, trust: str) -> None:
+    anna, bert = homes("anna", "bert", trust=trust)
+    said = anna.say(FRIDAY)
+    exchange(anna, bert)
+    anna.ok("edit", said, "--content", MONDAY)
+    exchange(anna, bert)
+    anna.ok("remote", "remove", "team")
+    anna.ok("purge", said, "--yes")
+    if there:
+        bert.ok("edit", said, "--content", there)
+        bert.sync()
+    again = anna.say(FRIDAY)
+    anna.join("--trust", trust)
+    exchange(anna, bert)
+    assert anna.texts() == [FRIDAY]
+    assert anna.item(FRIDAY)["id"] == again
+    assert bert.texts() == [FRIDAY, there or MONDAY]
+    anna.ok("edit", again, "--tags", "release")
+    exchange(anna, bert)
+    assert (anna.texts(), bert.texts()) == ([FRIDAY], [FRIDAY, there or MONDAY])
+
+
+def test_what_is_said_again_in_the_words_that_others_still_have_is_one_item_with_theirs() -> None:
+    anna, bert = homes("anna", "bert")
+    said = anna.say(FRIDAY)
+    exchange(anna, bert)
+    anna.ok("remote", "remove", "team")
+    anna.ok("purge", said, "--yes")
+    anna.say(FRIDAY, "--again")
+    anna.join("--trust", "high")
+    exchange(anna, bert)
+    assert anna.texts() == bert.texts() == [FRIDAY]
+
+
+@pytest.mark.parametrize("how", ["an edit", "a text in conflict"])
+def test_a_purged_text_is_not_taken_in_as(how: str) -> None:
+    anna, bert, carl = homes("anna", "bert", "carl")
+    said = anna.say(FRIDAY)
+    exchange(anna, bert, carl)
+    anna.ok("purge", anna.say(MONDAY), "--yes")
+    bert.ok("edit", said, "--content", MONDAY)
+    if how == "a text in conflict":
+        carl.ok("edit", said, "--content", TUESDAY)
+        bert.sync()
+    exchange(carl, bert, anna)
+    assert anna.texts() == ([FRIDAY] if how == "an edit" else [TUESDAY])
+    assert MONDAY in bert.texts()
+    anna.ok("edit", said, "--tags", "release")
+    exchange(anna, bert, carl)
+    assert MONDAY in bert.texts() and MONDAY in carl.texts(), "what is not taken in here stays with the others"
+    assert bert.item(TUESDAY if how != "an edit" else MONDAY)["tags"] == ["release"]
+
+
 # --- somebody who knows an id ----------------------------------------------------------------------------------------
 
 STRANGER = "ee" * 6

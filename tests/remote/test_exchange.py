@@ -636,3 +636,15 @@ def test_the_log_of_somebody_who_is_gone_is_compacted_by_another() -> None:
     own = anna.json("remote", "list")["remotes"][0]["replica"]
     for log in ("ee" * 6, own, "x"):
         assert anna.run("remote", "compact", "team", "--log", log).code == 1
+
+
+@pytest.mark.parametrize("what", ["a tag", "a link"])
+def test_what_is_taken_away_of_something_that_others_said_is_all_that_is_sent(what: str) -> None:
+    anna, bert = homes("anna", "bert")
+    said, other = anna.say("We deploy on Fridays.", "--tags", "release"), anna.say("The database is PostgreSQL 15.")
+    anna.ok("link", said, "supports", other)
+    exchange(anna, bert)
+    bert.ok(*(("edit", said, "--tags", "") if what == "a tag" else ("unlink", said, "supports", other)))
+    exchange(bert, anna)
+    assert anna.item("We deploy")["tags"] == ([] if what == "a tag" else ["release"])
+    assert len(anna.rows("SELECT * FROM memory_links")) == (what == "a tag")

@@ -1,5 +1,6 @@
 """Somebody else writes to the remote, or it fails, lies, repeats and forgets: no store is damaged, nothing is lost."""
 
+import hashlib
 import json
 import os
 import random
@@ -109,6 +110,64 @@ def test_an_item_that_is_not_shared_is_replaced_by_nobody_who_knows_its_id(claim
     assert len(anna.items()) == 3
     anna.sync()
     assert len(anna.items()) == 3
+
+
+def test_what_has_the_id_of_an_item_that_is_not_shared_is_nowhere_called_so() -> None:
+    """Neither in a conflict, nor as what replaced something, nor in who did what."""
+    (anna,) = homes("anna", trust="medium")
+    private = anna.say("A private thing.", "--scope", "user")
+    stamps = [merge.make_stamp(NOW + n, STRANGER) for n in range(4)]
+    new = merge.birth(private, FIELDS | {"content": "The new way."}, (), stamps[0])
+    new["text"][stamps[1]] = ["Another new way.", {}]
+    old = merge.birth("MEM-00000000000b", FIELDS | {"content": "The old way."}, (), stamps[2])
+    old["life"] = {stamps[3]: [True, private, {STRANGER: stamps[2].partition(".")[0]}]}
+    gone = {"born": {stamps[0]: [private]}, "gone": {stamps[1]: ""}}
+    for records in [("1" * 32, new), ("2" * 32, old)], [("3" * 32, gone)]:
+        shutil.rmtree(room(), ignore_errors=True)
+        forge(*records)
+        anna.sync()
+        found = json.dumps(anna.json("conflicts")) + json.dumps(anna.json("remote", "log", "team"))
+        found += json.dumps([one for one in anna.items() if one["id"] != private])
+        assert "way" in found
+        assert private not in found
+        anna.ok("remote", "remove", "team")
+        anna.join("--trust", "medium")
+    assert anna.item("A private")["scope"] == "user"
+
+
+@pytest.mark.parametrize("trust", ["high", "medium"])
+@pytest.mark.parametrize("when", ["before", "at once", "after"])
+def test_the_id_of_a_text_in_conflict_is_taken_by_nobody(when: str, trust: str) -> None:
+    """Whoever reads the remote can compute it: it is made of the key and the stamp of the text."""
+    anna, bert = homes("anna", "bert", trust=trust)
+    it = anna.say("We deploy on Fridays.")
+    exchange(anna, bert)
+    bert.ok("edit", it, "--content", "We deploy on Mondays.")
+    bert.sync()
+    (key,) = (one.key for one in bert.known())
+    (stamp,) = (at for one in bert.known() for at, entry in one.state["text"].items() if entry[1])
+    anna.ok("edit", it, "--content", "We deploy on Tuesdays.")
+    extra = f"MEM-{hashlib.sha256(f'{key} {stamp}'.encode()).hexdigest()[:12]}"
+    claim = "0" * 32, merge.birth(extra, FIELDS | {"content": "Taken over."}, (), merge.make_stamp(NOW, STRANGER))
+    if when != "after":
+        forge(claim)
+    if when == "before":
+        hidden = room(log_of(bert)[0].parent.name)
+        hidden.rename("hidden")
+        anna.sync()
+        Path("hidden").rename(hidden)
+    anna.sync()
+    if when == "after":
+        forge(claim)
+    for _ in range(2):
+        anna.sync()
+        assert anna.texts() == ["Taken over.", "We deploy on Mondays.", "We deploy on Tuesdays."]
+        ((a, b),) = ([one["a"]["id"], one["b"]["id"]] for one in anna.json("conflicts")["conflicts"])
+        assert {a, b} == {anna.item("We deploy on M")["id"], it}
+    anna.ok("forget", anna.item("We deploy on M")["id"])
+    exchange(anna, bert)
+    assert anna.texts() == ["Taken over.", "We deploy on Tuesdays."]
+    assert "We deploy on Mondays." not in bert.texts()
 
 
 def test_two_statements_that_come_at_once_with_one_id_are_two_items() -> None:

@@ -13,7 +13,7 @@ from typing import Any
 from urllib.parse import quote
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from clusters import OWNER, Cluster, cluster, fill, psycopg
@@ -362,6 +362,8 @@ def test_a_password_is_libpqs_and_is_told_to_nobody(fresh: Cluster, monkeypatch:
      "sslpassword", "host=h", "sslmode=require", "%3A", "#", ",", ";", " ", "[::1]", "5432", "options=-cx",
      "hostaddr=::1", "passfile=x", "xyzzy"]),
     max_size=12))  # fmt: skip
+@example(["?", "host=h", "hostaddr=::1", "@"])
+@example(["anna", "#", ":", "xyzzy", "@", "host"])
 @examples(300)
 def test_no_url_with_a_password_is_kept(words: list[str]) -> None:
     try:

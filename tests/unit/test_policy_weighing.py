@@ -66,6 +66,25 @@ def test_any_text_has_a_finite_weight(text: str) -> None:
     assert math.isfinite(weighing.score(normalise.lower(text)))
 
 
+@given(st.lists(st.sampled_from(("你", "ia", "bot", "our", "tu", "you", "the", ".", "a@b.c", "x.y", "7", ORDER))))
+def test_a_text_is_heavy_whose_score_is_above_zero(words: list[str]) -> None:
+    low = normalise.lower(" ".join(words))
+    assert weighing.is_heavy(low) == (weighing.score(low) > 0)
+
+
+def test_of_all_sentences_in_sight_those_are_heavy_whose_score_is_above_zero() -> None:
+    """Alone and in company: what is bounded by its sentences is never found to be lighter than it is."""
+    texts = [row.text for language in SHARES for row in rows(f"weighed/{language}.txt")][::5]
+    low = [normalise.lower(text) for text in texts]
+    low += [f"{one}\n{ORDINARY.lower()}\n{two}" for one, two in zip(low[::7], low[3::7], strict=False)]
+    assert [weighing.is_heavy(text) for text in low] == [weighing.score(text) > 0 for text in low]
+
+
+@pytest.mark.parametrize("name", weighing.TABLES)
+def test_words_alone_need_no_more_than_the_limit(name: str) -> None:
+    assert weighing.weights(name).floor <= weighing.weights(name).limit
+
+
 @pytest.mark.parametrize("language", SHARES)
 def test_much_is_found_of_what_was_set_aside_and_little_that_is_ordinary(language: str) -> None:
     aside = [row for row in rows(f"weighed/{language}.txt") if row.aside]

@@ -43,8 +43,10 @@ from memctl.types import MemoryItem, MemoryProvenance
 if TYPE_CHECKING:
     from memctl.policy import MemoryPolicy
 
-#: Lines that are in memory at once.
+#: Lines that are read and written at once.
 BATCH = 1000
+#: Bytes that may be in memory at once of lines as they lie in a file, and what each takes beside them once it is read.
+_AT_ONCE, _LINE_OBJECTS = 16 * 1024 * 1024, 1000
 #: Lines with problems that are told one by one; the counts say the rest.
 _MOST_TOLD = 20
 #: The tool that took a model's line, where the line may name no source of its own.
@@ -128,7 +130,7 @@ def import_lines(
             run.take_batch(None, read)
         run.counts.quarantined -= run.records.let_go(None)
     else:
-        with set_aside(batches) as judged, events.judged_write(db, policy.switches):
+        with set_aside(batches, run.has_read_little) as judged, events.judged_write(db, policy.switches):
             run.records.begin(db)
             for read in judged:
                 run.take_batch(db, read)
@@ -161,7 +163,8 @@ class _ImportRun:
         self.waiting: dict[str, list[str]] = {}  # an id that no line had yet -> items that refer to it
         self.written: set[str] = set()  # ids that this run made or met by id
         self.fresh: set[str] = set()  # ids that this run made
-        self.citing: set[str] = set()  # those of which that cite something
+        self.size = 0  # of what was read, in bytes
+        self.citing: set[str] = set()  # those of which that may cite something
         self.refused: set[str] = set()  # ids of lines that policy refused
         self.documents: set[str] = set()  # whose passages came in
         self.records = RecordImport(policy, self._judge_state, self.alias, self.fresh, self.refused)
@@ -191,9 +194,15 @@ class _ImportRun:
         """The lines that may be stored, judged, as many at a time as are in memory at once."""
         numbered = iter(lines)
         while batch := list(islice(numbered, BATCH)):
+            sizes = [len(data) if isinstance(data, bytes) else LINE_BYTES for _, data in batch]
+            self.size += sum(sizes) + _LINE_OBJECTS * len(batch)
             placed = ((f"line {at}" if isinstance(at, int) else clean.one_line(at), data) for at, data in batch)
             yield [line for place, data in placed if (line := self.read_line(place, data)) is not None]
             progress(f"[import] {self.counts.total_lines} lines")
+
+    def has_read_little(self) -> bool:
+        """Whether all lines that were read until now may be in memory at once."""
+        return self.size <= _AT_ONCE
 
     def take_batch(self, db: Database | None, read: "_Batch") -> None:
         """Bring a batch in; without a store to write to, only count."""
@@ -216,7 +225,7 @@ class _ImportRun:
             store.set_withheld(db, {j.line.item.id: (reason, j.rules) for j, reason in reasons if reason})
             passages.set_positions(db, {j.line.item.id: j.line.place for j in chosen if j.line.place is not None})
             self.importance.write(db)
-            self.citing.update(item.id for item in made if item.id in self.fresh and citing.references_of(item))
+            self.citing.update(item.id for item in made if item.id in self.fresh and citing.may_cite(item))
             self.documents.update(item.provenance.source_id for item in made if item.provenance.is_passage)
             for item in self.changed.values():
                 item.touch()

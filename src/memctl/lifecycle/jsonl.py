@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Generator, Iterator, Mapping
 from contextlib import contextmanager, nullcontext
 from datetime import datetime
-from itertools import islice
+from itertools import chain, islice
 from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple, TypeVar
 
 from memctl import ids
@@ -74,20 +74,28 @@ class RecordLine(NamedTuple):
 
 
 @contextmanager
-def set_aside(batches: "Iterator[T]") -> "Iterator[Iterator[T]]":
+def set_aside(batches: "Iterator[T]", is_little: Callable[[], bool]) -> "Iterator[Iterator[T]]":
     """The batches once more, when all of them are read and judged: nobody waits for the lock meanwhile.
 
     What is too much for memory lies in a file without a name.
+
+    is_little  whether all that was read until now may stay as it is: to pack and unpack it takes time
     """
     import pickle
     from tempfile import SpooledTemporaryFile
 
+    kept = list[T]()
     with SpooledTemporaryFile(_IN_MEMORY) as aside:
         count = 0
-        for count, read in enumerate(batches, 1):  # noqa: B007 - how many there were
-            pickle.dump(read, aside)
+        for read in batches:
+            if not count and is_little():
+                kept.append(read)
+            else:
+                pickle.dump(read, aside)
+                count += 1
         aside.seek(0)
-        yield (pickle.load(aside) for _ in range(count))  # noqa: S301 - what was written just now
+        packed = (pickle.load(aside) for _ in range(count))  # noqa: S301 - what was written just now
+        yield chain(kept, packed)
 
 
 # --- writing ---------------------------------------------------------------------------------------------------------

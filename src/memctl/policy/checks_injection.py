@@ -54,9 +54,9 @@ persona = _beside(
 
 def weighed_order(match: Match[str]) -> bool:
     """The whole text, by what its words weigh together, gives an order against whoever keeps it."""
-    from memctl.policy.weighing import score
+    from memctl.policy.weighing import is_heavy
 
-    return score(match.group()) > 0
+    return is_heavy(match.group())
 
 
 def heading_turns(match: Match[str]) -> bool:

@@ -12,8 +12,8 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from functools import cache
-from itertools import pairwise
-from math import log2, sqrt
+from itertools import pairwise, repeat
+from math import inf, log2, sqrt
 
 from memctl.annotations import NamedTuple
 from memctl.policy.rule import lazy_regex
@@ -21,6 +21,7 @@ from memctl.policy.rule import lazy_regex
 #: Words, and what stands for others of its kind: an address, a name with points, a number, the end of a sentence.
 #: Chinese, Japanese and Korean are read character by character.
 _TOKEN = lazy_regex(
+    r"[a-z]+(?=[ ,\n])|"  # nearly all words, and told at once: nothing below goes on so
     r"https?://\S+|[\w.+-]+@[\w.-]+|[\w-]+(?:\.\w[\w-]*)+(?:/\S*)?|[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]"
     r"|[^\W\d_\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]+(?:['\u2019][^\W\d_]+)*|\d+|[.!?:;\n\u3002\uff01\uff1f][.!?:;\s\u3002\uff01\uff1f]*"
 )
@@ -75,11 +76,16 @@ def words(text: str) -> list[str]:
 
 def features(found: list[str]) -> set[str]:
     """What of a text's words is weighed: `word`, `word_next`, and cut to five letters `begin*` and `begin|next`."""
-    stems = [word[:_STEM] for word in found]
-    every = {*found, *map("_".join, pairwise(found))}
-    every.update(map("|".join, pairwise(stems)))
-    every.update([word[:_STEM] + "*" for word in found if len(word) > _STEM])
+    every = set(found).union(*_kinds(found))
+    every.discard("")
     return every
+
+
+def _kinds(found: list[str]) -> tuple[list[str], list[str], list[str]]:
+    """By the place of a word: its beginning, "" where it is short, the word with the next one, and those cut."""
+    stems = [word[:_STEM] for word in found]
+    begins = [stem + "*" if len(word) > _STEM else "" for word, stem in zip(found, stems, strict=True)]
+    return begins, list(map("_".join, pairwise(found))), list(map("|".join, pairwise(stems)))
 
 
 def scale(found: list[str]) -> float:
@@ -95,7 +101,7 @@ def weights(name: str) -> Weights:
         limit, floor = map(float, next(lines).split()[1::2])
         for line in lines:
             weight, *names = line.split()
-            of.update(dict.fromkeys(names, float(weight)))
+            of.update(zip(names, repeat(float(weight))))
     return Weights(of, limit, floor)
 
 
@@ -115,6 +121,40 @@ def score(text: str) -> float:
     return max(_score(part) for part in parts(found)) - surplus(found)
 
 
+def is_heavy(text: str) -> bool:
+    """Whether the `score` of a lower-case text is above zero: of nearly all no part has to be weighed."""
+    found = words(text)
+    beyond = surplus(found)
+    return any(_score(part) > beyond for part in _promising(found, beyond))
+
+
+def _promising(found: list[str], beyond: float) -> Iterator[list[str]]:
+    """Those parts of a text that may be so much heavier than a limit, told from what each sentence weighs at most.
+
+    What lightens a text counts in the first sentence that has it, so no run is taken for lighter than it is.
+    """
+    borders, (begins, pairs, stem_pairs) = _borders(found), _kinds(found)
+    sentences = [*pairwise(borders)]
+    # With two small words every run that a sentence is part of is English.
+    english = [len(_ENGLISH.intersection(found[start:end])) >= _SOME for start, end in sentences]
+    for name in TABLES[:1] if all(english) else TABLES:
+        table = weights(name)
+        of, limit = table.of, table.limit + beyond
+        most, seen = list[float](), {_BORDER}
+        for (start, end), is_sure in zip(sentences, english, strict=True):
+            if is_sure and name != "english":
+                most.append(-inf)
+                continue
+            told = of.keys() & [*found[start:end], *begins[start:end], *pairs[start:end], *stem_pairs[start:end]]
+            most.append(sum([of[feature] for feature in told if feature not in seen or of[feature] > 0]))
+            seen |= told
+        least = limit * sqrt(max(len(found) if limit < 0 else 0, _SHORT)) - of.get(_BORDER, 0.0)
+        if sum([weight for weight in most if weight > 0]) > least:
+            for first, last in _runs(len(most)):
+                if sum(most[first:last]) > least:
+                    yield found[borders[first] : borders[last] + 1]
+
+
 def explain(text: str, most: int = 8) -> tuple[float, dict[str, float]]:
     """`score`, and what weighs most in the heaviest part of a lower-case text, with its weights, the heaviest first."""
     found = words(text)
@@ -129,8 +169,7 @@ def surplus(found: list[str]) -> float:
 
     A tag, a path or another bit of an item beside its text is no sentence.
     """
-    borders = [at for at, word in enumerate(found) if word == _BORDER]
-    sentences = sum(end - start > _BIT for start, end in pairwise(borders))
+    sentences = sum([end - start > _BIT for start, end in pairwise(_borders(found))])
     return _DOUBLED * log2(max(sentences, 1))
 
 
@@ -150,9 +189,19 @@ def weigh(part: list[str], table: Weights) -> float:
 
 def parts(found: list[str]) -> Iterator[list[str]]:
     """The words of a text, and where it has several sentences those of each run of them."""
-    yield found
-    borders = [at for at, word in enumerate(found) if word == _BORDER]
-    for first, start in enumerate(borders[:-1]):
-        for end in borders[first + 1 : first + 1 + _RUN]:
-            if end - start < len(found) - 1:
-                yield found[start : end + 1]
+    borders = _borders(found)
+    for first, last in _runs(len(borders) - 1):
+        yield found[borders[first] : borders[last] + 1]
+
+
+def _borders(found: list[str]) -> list[int]:
+    return [at for at, word in enumerate(found) if word == _BORDER]
+
+
+def _runs(sentences: int) -> Iterator[tuple[int, int]]:
+    """All of so many sentences, and each run of them, from the first to before the last."""
+    yield 0, sentences
+    for first in range(sentences):
+        for last in range(first + 1, min(first + _RUN, sentences) + 1):
+            if last - first < sentences:
+                yield first, last

@@ -5,10 +5,9 @@ given is kept in the state folder, as long as the client's own transcripts usual
 """
 
 import os
-import time
 from contextlib import suppress
 
-from memctl import state
+from memctl import ids, state
 from memctl.annotations import TYPE_CHECKING
 from memctl.names import PROMPTED, STARTED
 
@@ -102,7 +101,7 @@ class SessionMemory:
 
     def drop_old(self) -> None:
         """Forget sessions that nobody has gone on with for weeks."""
-        oldest = time.time() - _DAYS * _SECONDS_OF_DAY
+        oldest = ids.now_seconds() - _DAYS * _SECONDS_OF_DAY
         with suppress(OSError), os.scandir(self._folder) as found:
             for _, entry in zip(range(_LOOKED_AT), found, strict=False):
                 if entry.stat(follow_symlinks=False).st_mtime < oldest:

@@ -9,7 +9,7 @@ from memctl.item_policy import REFUSED, ItemPolicy, tidy_statement
 from memctl.names import LinkRelation
 from memctl.remote import merge
 from memctl.remote.errors import RemovalsWait
-from memctl.remote.stock import FROM_REMOTE, RemoteRows, fields_of, written
+from memctl.remote.stock import FROM_REMOTE, RemoteRows, fields_of, free_id, written
 from memctl.store import conflicts, quarantine, remotes
 from memctl.store.database import Database
 from memctl.store.items import attributes, events, items
@@ -59,7 +59,7 @@ class Arrival:
         self._freed: list[str] = []
         self._importance: dict[str, float] = {}
         self._cited: list[MemoryItem] = []
-        self._given = set[str]()  # ids of new items
+        self._given: dict[str, str] = {}  # by the ids of new items their texts
         self._replaced: list[tuple[str, str]] = []
 
     def write(self, touched: Collection[KnownKey]) -> None:
@@ -68,6 +68,7 @@ class Arrival:
         rows.load(touched)
         found = rows.all()
         self._saved = {one.key: one for one in touched}
+        self._free_ids = rows.free_ids
         self._look_up(rows.known, found)
         for key, row in sorted(found.items()):
             one = rows.known[key]
@@ -86,14 +87,16 @@ class Arrival:
         named = {one.item_id for one in known.values() if one.item_id}
         free = {word for key, row in rows.items() if not known[key].item_id for word in merge.ids_of(known[key].state)}
         extras = {extra for row in rows.values() for extra in row.extras}
-        self._there = {item.id: item for item in items.get_many(self.db, sorted(named | free | extras))}
         self._extras = remotes.extras_of(self.db, self.remote.name, rows)
+        extras = extras.union(*self._extras.values())
+        self._there = {item.id: item for item in items.get_many(self.db, sorted(named | free | extras))}
         self._extra_ids = {i for some in self._extras.values() for i in some}
         self._extra_ids |= remotes.keys_of_ids(self.db, self.remote.name, free, "extra").keys()
         self._links = remotes.links_from(self.db, self._there)
         self._mattering = attributes.get_importance(self.db, self._there)
-        texts = (text for row in rows.values() if (text := row.fields.get("content")))
+        texts = (text for row in rows.values() if row.fields for text in (row.fields["content"], *row.extras.values()))
         self._buried = quarantine.purged_hashes(self.db, map(ids.content_hash, texts))  # hashed if there are any
+        self._purged_ids = quarantine.purged_ids(self.db, free)
         self._reasons = items.withheld_reasons(self.db, [i for i, item in self._there.items() if not item.injectable])
 
     def _purge(self, one: KnownKey) -> None:
@@ -125,24 +128,9 @@ class Arrival:
         ):
             self._bring_extras(one._replace(item_id=there.id), row)
             return
-        held = set(row.held)
-        if there is None or any(was[name] != row.fields[name] for name in ("content", "title", "tags", "entities")):
-            verdict = self._judge.judge(item)
-            if verdict.rejected:
-                self._refuse(one, "; ".join(verdict.reasons))
-                return
-            if verdict.forced_non_injectable:
-                self._judge.hold(item, verdict)
-                held |= {finding.rule for finding in verdict.findings} or {"policy"}
-            if there is None:
-                self._name_author(item, min(one.state["born"]))
-            elif was["content"] != row.fields["content"]:
-                self._name_author(item, max(one.state["text"]))
-        elif self._judge.holds(*_new_references(was, row.fields)):
-            self._refuse(one, REFUSED)
+        held = self._judged(one, row, item, was)
+        if held is None:
             return
-        elif "held" in one.wrote:  # what policy found in these words it finds still
-            held |= set(one.wrote["held"][1]) - set(merge.BY_OTHERS)
         self._settle_standing(item, there, held)
         self._count(item, there)
         self._items.append(item)
@@ -159,17 +147,56 @@ class Arrival:
         self._saved[one.key] = one
         self._bring_extras(one, row)
 
+    def _judged(
+        self, one: KnownKey, row: merge.MergedRow, item: MemoryItem, was: Mapping[str, Any]
+    ) -> "set[str] | None":
+        """The rules that hold an item back as it is to be; None: nothing of it is taken over.
+
+        was  the fields that it has here; empty where it is not here
+        """
+        fields, held = row.fields, set(row.held)
+        if was and was["content"] != fields["content"] and self._is_buried(fields["content"]):
+            self._refuse(one, "it was purged here", row, was)
+            return None
+        if not was or any(was[name] != fields[name] for name in ("content", "title", "tags", "entities")):
+            verdict = self._judge.judge(item)
+            if verdict.rejected:
+                self._refuse(one, "; ".join(verdict.reasons), row, was)
+                return None
+            if verdict.forced_non_injectable:
+                self._judge.hold(item, verdict)
+                held |= {finding.rule for finding in verdict.findings} or {"policy"}
+            if not was:
+                self._name_author(item, min(one.state["born"]))
+            elif was["content"] != fields["content"]:
+                self._name_author(item, max(one.state["text"]))
+        elif self._judge.holds(*_new_references(was, fields)):
+            self._refuse(one, REFUSED, row, was)
+            return None
+        elif "held" in one.wrote:  # what policy found in these words it finds still
+            held |= set(one.wrote["held"][1]) - set(merge.BY_OTHERS)
+        return held
+
     def _stays_away(self, one: KnownKey, row: merge.MergedRow) -> bool:
         """Whether something that is not here has no business here."""
         if one.wrote.get("left") or one.item_id:  # it is private now, or was taken away here
             return True
-        is_buried = bool(self._buried) and ids.content_hash(row.fields["content"]) in self._buried
-        self.refused += is_buried
-        return is_buried
+        is_purged = self._is_buried(row.fields["content"]) or (
+            bool(self._purged_ids) and not self._purged_ids.isdisjoint(merge.ids_of(one.state))
+        )
+        self.refused += is_purged
+        return is_purged
 
-    def _refuse(self, one: KnownKey, why: str) -> None:
+    def _is_buried(self, text: str) -> bool:
+        """Whether a text was purged here."""
+        return bool(self._buried) and ids.content_hash(text) in self._buried
+
+    def _refuse(self, one: KnownKey, why: str, row: merge.MergedRow, was: Mapping[str, Any]) -> None:
+        """Take nothing over. What stays here instead is no edit of what others say."""
         self.refused += 1
-        self._saved[one.key] = one._replace(wrote=one.wrote | {"refused": why[:200]})
+        other = {name: [row.fields[name], was[name]] for name in was if was[name] != row.fields[name]}
+        wrote = one.wrote | {"refused": why[:200]} | ({"fields": other} if other else {})
+        self._saved[one.key] = one._replace(wrote=wrote)
 
     def _fields(self, item: MemoryItem) -> dict[str, Any]:
         return fields_of(item, self._mattering.get(item.id, 0.5), self._links.get(item.id, ()))
@@ -198,24 +225,25 @@ class Arrival:
             item = MemoryItem.from_dict(there.to_dict() | kept)
         else:
             made = min(times.canonical(fields["made"]), self._now)
-            item_id = self._free_id(one)
+            item_id = self._free_id(one, fields["content"])
             source = self._source(one, fields)
             item = MemoryItem(id=item_id, scope=self._back[one.scope], created_at=made, provenance=source, **kept)
         tidy_statement(item)
         return item
 
-    def _free_id(self, one: KnownKey) -> str:
-        """The id of a new item: the one that it was born with, if no other item here has it, else one of its own.
-
-        Whoever writes there chooses ids and keys: an id made of a key may be that of any item of this store, too.
-        """
-        born = (item_id for item_id in merge.ids_of(one.state) if item_id and clean.one_line(item_id, 80) == item_id)
-        free = (item_id for item_id in born if item_id not in self._there or item_id in self._extra_ids)
-        made = (f"MEM-{ids.bytes_hash(f'{one.key} {n}'.encode())[:12] if n else one.key[:12]}" for n in count())
-        unused = (item_id for item_id in made if items.get(self.db, item_id) is None)
-        found = next(item_id for item_id in chain(free, unused) if item_id not in self._given)
-        self._given.add(found)
+    def _free_id(self, one: KnownKey, text: str) -> str:
+        """The id of a new item."""
+        found = self._free_ids.get(one.key) or free_id(
+            self.db, one.key, merge.ids_of(one.state), lambda item_id: self._is_taken(item_id, text)
+        )
+        self._given[found] = text
         return found
+
+    def _is_taken(self, item_id: str, text: str) -> bool:
+        """Whether a new item of this text cannot have an id; what stands for the same text in conflict is no other."""
+        there = self._there.get(item_id)
+        is_other = there is not None and not (item_id in self._extra_ids and there.content == text)
+        return item_id in self._given or is_other
 
     def _source(self, one: KnownKey, fields: Mapping[str, Any]) -> MemoryProvenance:
         """Where an item is from, as whoever said it has it, as far as he is trusted; and who that is."""
@@ -273,13 +301,15 @@ class Arrival:
 
     def _bring_extras(self, one: KnownKey, row: merge.MergedRow) -> None:
         """Let texts that nobody has decided about be items beside theirs, and take away those that are decided."""
+        ids_here = {extra: self._extra_id(one.key, extra, text) for extra, text in row.extras.items()}
         for extra, text in row.extras.items():
-            if extra in self._there:
+            item_id = ids_here[extra]
+            if item_id in self._there or item_id in self._given or self._is_buried(text):
                 continue
             title = clean.retitled(row.fields["title"], row.fields["content"], text)
             fields = row.fields | {"title": title, "content": text, "links": []}
             item = self._item(one, row._replace(fields=fields), None)
-            item.id, item.archived, item.superseded_by = extra, False, None
+            item.id, item.archived, item.superseded_by = item_id, False, None
             verdict = self._judge.judge(item)
             if verdict.rejected:
                 continue
@@ -287,16 +317,29 @@ class Arrival:
             held = set(row.held) | {finding.rule for finding in verdict.findings if verdict.forced_non_injectable}
             self._settle_standing(item, None, held)
             self._items.append(item)
-            self._ids[extra, one.key] = "extra"
+            self._given[item_id] = text
+            self._ids[item_id, one.key] = "extra"
         for extra in self._extras.get(one.key, ()):
-            if extra in row.extras:
+            if extra in ids_here.values():
                 continue
             remotes.drop_extras(self.db, self.remote.name, [extra])
             decided = self._there.get(extra) or items.get(self.db, extra)
             if decided is not None and not remotes.keys_of_items(self.db, self.remote.name, [extra]):
                 decided.archived, decided.superseded_by = True, one.item_id
                 self._items.append(decided)
-        self._conflicts += row.conflicts
+        self._conflicts += [(ids_here.get(a, a), ids_here.get(b, b), why) for a, b, why in row.conflicts]
+
+    def _extra_id(self, key: str, extra: str, text: str) -> str:
+        """The id here of a text in conflict. Whoever reads the remote can say its own one first, of something else."""
+        recorded = self._extras.get(key, ())
+        known = (one for one in recorded if one in self._there and self._there[one].content == text)
+        made = (merge.made_id(ids.bytes_hash(f"{extra} {n}".encode())) for n in count(1))
+        for found in chain(known, (extra,), made):
+            there = self._there.get(found) or (None if found == extra else items.get(self.db, found))
+            said = self._given.get(found, there.content if there is not None else text)
+            if said == text or (found in recorded and found not in self._given):
+                return found
+        raise AssertionError("there is always another one")
 
     # --- all of them ----------------------------------------------------------------------------------------------
 

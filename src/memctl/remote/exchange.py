@@ -23,7 +23,7 @@ from memctl.remote.arrival import Arrival, check_removals
 from memctl.remote.carrier import LostRace, SegmentPlace
 from memctl.remote.errors import RemoteUnreachable
 from memctl.remote.sealing import RemoteSeal, SealProblem
-from memctl.remote.stock import Stock
+from memctl.remote.stock import Stock, TheirStates
 from memctl.store import quarantine, remotes
 from memctl.store.database import Database
 from memctl.store.remotes import KnownKey, KnownLog, OutgoingSegment, Remote
@@ -31,7 +31,6 @@ from memctl.store.remotes import KnownKey, KnownLog, OutgoingSegment, Remote
 if TYPE_CHECKING:
     from memctl.policy import MemoryPolicy
     from memctl.remote.carrier import Carrier
-    from memctl.remote.stock import TheirBirths
 
     Listing = dict[tuple[str, str], list[segments.SegmentName]]
     Parts = list[tuple[str, merge.State]]
@@ -211,7 +210,7 @@ class RemoteExchange:
 
     def _take_all_stock(self, dirty: list[str], news: "_News") -> None:
         """Take stock in portions, first of what may be known there: else what is said again here takes its key."""
-        known = {item_id for _, item_id in news.births()} if dirty else set[str]()
+        known = {item_id for _, item_id in news.births().by_id} if dirty else set[str]()
         dirty = sorted(dirty, key=lambda one: one not in known)
         for start in range(0, len(dirty), _PORTION):
             if start:
@@ -290,8 +289,8 @@ class RemoteExchange:
             made = [*segments.pack(scope, replica, self.who, last.last, last.hash, parts, self._seal)]
         self._put_out(scope, made)
         if len(made) == 1 and parts:
-            newest = max(merge.newest(part) for _, part in parts)
-            self._packed[str(made[0][0])] = len(parts), merge.clock_of(newest)
+            newest = max(merge.newest(part) for _, part in parts)  # "": members of sets were taken away, and no more
+            self._packed[str(made[0][0])] = len(parts), merge.clock_of(newest) if newest else 0
         self._count(sent=len(parts))
 
     def _seal(self, place: str, body: bytes) -> bytes:
@@ -460,7 +459,7 @@ class _News:
         self.left: list[tuple[str, str]] = []
         self.clock = self.count = self.refused = self._size = 0
         self._latest = int(ids.now_seconds() * 1_000_000) + segments.MOST_AHEAD
-        self._births: TheirBirths | None = None
+        self._births: TheirStates | None = None
 
     @property
     def is_full(self) -> bool:
@@ -538,16 +537,10 @@ class _News:
             else:
                 self.records.append((scope, replica, key, state, at))
 
-    def births(self) -> "TheirBirths":
-        """What was read, by the ids that it was born with."""
+    def births(self) -> TheirStates:
+        """What was read, by its key and by the ids that it was born with."""
         if self._births is None:
-            self._births = {}
-            said: dict[tuple[str, str], list[tuple[str, merge.State]]] = {}
-            for scope, replica, key, state, _ in self.records:
-                said.setdefault((scope, key), []).append((replica, state))
-            for (scope, key), some in said.items():
-                for item_id in {one for _, state in some for one in merge.ids_of(state)}:
-                    self._births.setdefault((scope, item_id), {})[key] = some
+            self._births = TheirStates(self.records)
         return self._births
 
     def portions(self) -> "Iterator[Records]":

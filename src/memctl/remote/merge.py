@@ -87,6 +87,11 @@ def key_of(scope: str, content: str, number: int) -> str:
     return hashlib.sha256(_dump([scope, content, number]).encode()).hexdigest()[:32]
 
 
+def made_id(key: str) -> str:
+    """The id that an item has where the one that it was born with is taken."""
+    return f"MEM-{key[:12]}"
+
+
 def newest(state: State) -> str:
     """The newest stamp in a state."""
     return newborn(state) or max(_stamps(state), default="")
@@ -144,10 +149,9 @@ def words_of(state: State, stamp: str) -> tuple[list[str], list[str]]:
         words += [*part.values(), *(part if name in SETS else ())]
     for one in words:  # grows meanwhile
         words += one if isinstance(one, list) else one.values() if isinstance(one, dict) else ()
-    others = [entry[0] for stamp, entry in texts.items() if stamp != shown]
     known = {*lines}
     beside = [one for one in words if isinstance(one, str) and one not in known]
-    return ["\n".join(filter(None, lines)), *others], beside
+    return ["\n".join(filter(None, lines)), *(one[0] for at, one in texts.items() if at != shown)], beside
 
 
 def ids_of(state: State) -> dict[str, str]:
@@ -173,8 +177,7 @@ def _seen(state: State) -> dict[str, str]:
 
 def _knows(entry: list[Any], stamp: str) -> bool:
     """Whether whoever wrote an entry knew what has this stamp."""
-    clock, _, author = stamp.partition(".")
-    return bool(entry[-1].get(author, "") >= clock)
+    return bool(entry[-1].get(author_of(stamp), "") >= stamp.partition(".")[0])
 
 
 # --- joining ---------------------------------------------------------------------------------------------------------
@@ -219,12 +222,11 @@ def _maximal(entries: dict[str, Any]) -> dict[str, Any]:
     """The entries that no other one has seen. What was said at birth is the same on all machines: any edit saw it."""
     if len(entries) < 2:
         return entries
-    others = entries.items()
     edited = any(entry[-1] for entry in entries.values())
     return {
         stamp: entry
-        for stamp, entry in others
-        if (entry[-1] or not edited) and not any(_knows(other, stamp) for at, other in others if at != stamp)
+        for stamp, entry in entries.items()
+        if (entry[-1] or not edited) and not any(_knows(other, stamp) for at, other in entries.items() if at != stamp)
     }
 
 
@@ -270,8 +272,7 @@ def change(state: State, was: MergedRow, now: Mapping[str, Any], held: Iterable[
         delta["life"] = {stamp: [now["archived"], now["superseded_by"], seen]}
     elif BY_OTHERS[0] in was.held and BY_OTHERS[0] not in held:  # a person lets it stay
         delta["life"] = {stamp: [False, None, seen]}
-    edited = {name: [stamp, now[name]] for name in FIELDS if now[name] != was.fields[name]}
-    if edited:
+    if edited := {name: [stamp, now[name]] for name in FIELDS if now[name] != was.fields[name]}:
         delta["set"] = edited
     for name in SETS:
         before, after = _keyed(was.fields[name]), _keyed(now[name])
@@ -432,8 +433,7 @@ def _fields_at_birth(state: State, stamp: str) -> dict[str, Any]:
     """The fields of what was said once, and nothing since."""
     _, made, *fields = state["born"][stamp]
     out = dict(zip(FIELDS, fields, strict=True))
-    for name in SETS:
-        out[name] = _members(state[name]) if name in state else []
+    out |= {name: _members(state[name]) if name in state else [] for name in SETS}
     return out | {"content": state["text"][stamp][0], "archived": False, "superseded_by": None, "made": made}
 
 
@@ -453,7 +453,7 @@ def _shown_ids(ids: Mapping[str, list[str]], names: Mapping[str, str]) -> dict[s
     for key, some in ids.items():
         if key not in out:
             first = some[0] if some else ""
-            out[key] = f"MEM-{key[:12]}" if first in taken or not first else first
+            out[key] = made_id(key) if first in taken or not first else first
             taken.add(out[key])
     return out
 

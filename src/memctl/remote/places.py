@@ -98,7 +98,9 @@ def _checked_database(url: str) -> str:
         words = [name for name, _ in parse_qsl(parts.query, keep_blank_values=True)]
     except ValueError as exc:
         raise RemoteInvalid(reason="its URL is none that libpq reads") from exc
-    if parts.password is not None or any("password" in word for word in words):
+    # libpq reads who somebody is up to the first @ before a slash, also where a ? or a # stands before it.
+    who, is_named, _ = url.partition("://")[2].partition("/")[0].partition("@")
+    if (is_named and ":" in who) or parts.password is not None or any("password" in word for word in words):
         raise RemoteInvalid(reason="there is a password in the URL; ~/.pgpass and PGPASSFILE keep those")
     odd = next((word for word in words if word not in _WORDS), "#" if parts.fragment or url.endswith("#") else None)
     if odd is not None:

@@ -78,9 +78,11 @@ def entries_of(db: Database, remote: "Remote") -> list[dict[str, Any]]:
     who = {one.replica: one.who for one in remotes.get_logs(db, remote.name).values() if one.who}
     known = remotes.all_keys(db, remote.name)
     titles = {item.id: item.title for item in items.get_many(db, [one.item_id for one in known if one.item_id])}
-    found = []
+    gone = {item_id for one in known if not one.item_id for item_id in merge.ids_of(one.state)}
+    others, found = remotes.ids_in_use(db, gone), []
     for one in known:
-        shown = one.item_id or next(iter(merge.ids_of(one.state)), one.key)
+        born = (item_id for item_id in merge.ids_of(one.state) if item_id not in others - {one.wrote.get("left")})
+        shown = one.item_id or next(born, one.key)
         births = one.state.get("born", {})
         for part, deed in _DEEDS.items():
             for stamp, entry in one.state.get(part, {}).items():

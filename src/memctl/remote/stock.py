@@ -1,13 +1,16 @@
 """Taking stock: what changed here since the last time becomes states of keys, before anything of others is joined."""
 
 import os
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from functools import reduce
-from itertools import count
+from bisect import bisect_left
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from functools import cached_property, reduce
+from itertools import chain, count
 
+from memctl import ids
 from memctl.annotations import Any
 from memctl.item_policy import ItemPolicy
 from memctl.remote import merge, segments
+from memctl.remote.known_again import birth_of_known, is_as_born
 from memctl.store import quarantine, remotes
 from memctl.store.database import BATCH, Database
 from memctl.store.items import attributes, items
@@ -15,8 +18,6 @@ from memctl.store.remotes import KnownKey, Remote
 from memctl.text import clean
 from memctl.types import MemoryItem
 
-#: By a scope there and an id that something was born with: what stands in whose log of it, by its key.
-TheirBirths = dict[tuple[str, str], dict[str, list[tuple[str, merge.State]]]]
 #: How a reference begins that says from whom an item came here.
 FROM_REMOTE = "remote:"
 #: Times that the same may have been said by which something is known again.
@@ -27,13 +28,48 @@ _MOST_KNOWN = 8
 _WORDS = "content", "title", "type", "tags", "entities", "links"
 
 
+class TheirStates:
+    """What others say that was read and is not joined yet.
+
+    by_key  by its scope there and key: what stands in whose log of it
+    by_id   the same by the scope and an id that it was born with, and then by its key
+    """
+
+    def __init__(self, records: "Iterable[tuple[str, str, str, merge.State, str]]" = ()) -> None:
+        self.by_key: dict[tuple[str, str], list[tuple[str, merge.State]]] = {}
+        self.by_id: dict[tuple[str, str], dict[str, list[tuple[str, merge.State]]]] = {}
+        for scope, replica, key, state, _ in records:
+            self.by_key.setdefault((scope, key), []).append((replica, state))
+        for (scope, key), some in self.by_key.items():
+            for item_id in {one for _, state in some for one in merge.ids_of(state)}:
+                self.by_id.setdefault((scope, item_id), {})[key] = some
+
+    @cached_property
+    def _places(self) -> list[tuple[str, str]]:
+        return sorted(self.by_key)
+
+    def that_may_be(self, scope: str, item_id: str) -> dict[str, list[tuple[str, merge.State]]]:
+        """What an item of this id may be, by its key: what was born with it, and that of whose key it is made."""
+        found = {**self.by_id.get((scope, item_id), {})}
+        start = item_id.removeprefix("MEM-")
+        for place in self._places[bisect_left(self._places, (scope, start)) :] if start != item_id else ():
+            if place[0] != scope or merge.made_id(place[1]) != item_id:
+                break
+            found[place[1]] = self.by_key[place]
+        return found
+
+
 class RemoteRows:
-    """What the states at one remote say of the items here, with all states that they depend on."""
+    """What the states at one remote say of the items here, with all states that they depend on.
+
+    free_ids  by key the id that an item gets which is not here, where another item has the one that it was born with
+    """
 
     def __init__(self, db: Database, remote: Remote) -> None:
         self.db, self.remote = db, remote
         self.view = merge.MergeView(frozenset(remote.mine), remote.trust)
         self.known: dict[str, KnownKey] = {}
+        self.free_ids: dict[str, str] = {}
         self._asked: set[str] = set()
 
     def load(self, known: Iterable[KnownKey]) -> None:
@@ -53,7 +89,43 @@ class RemoteRows:
         """The row of each key that is known well enough."""
         names = {key: one.item_id for key, one in self.known.items() if one.item_id}
         newborn_at = {key: one.newborn_at for key, one in self.known.items() if one.newborn_at}
-        return merge.rows({key: one.state for key, one in self.known.items()}, self.view, names, newborn_at)
+        self._look_for_ids()
+        states = {key: one.state for key, one in self.known.items()}
+        return merge.rows(states, self.view, names | self.free_ids, newborn_at)
+
+    def _look_for_ids(self) -> None:
+        """Choose the ids of items that are not here, and whose own ones are taken."""
+        born = {key: [*merge.ids_of(one.state)] for key, one in sorted(self.known.items())
+                if not one.item_id and not one.wrote.get("left")}  # fmt: skip
+        taken = remotes.ids_in_use(self.db, {item_id for some in born.values() for item_id in some})
+        extras = remotes.keys_of_ids(self.db, self.remote.name, taken, "extra") if taken else ()
+        texts = {item.id: item.content for item in items.get_many(self.db, extras)} if extras else {}
+        given = {one.item_id for one in self.known.values()} | {*self.free_ids.values()}
+        for key, some in born.items():
+            others = {one for one in taken.intersection(some) if texts.get(one) != _text_of(self.known[key].state)}
+            if some and key not in self.free_ids and not _is_usable(some[0], others):
+                self.free_ids[key] = free_id(self.db, key, some, (others | given).__contains__)
+                given.add(self.free_ids[key])
+
+
+def _text_of(state: merge.State) -> str:
+    """The text of an item, as far as a state says one."""
+    return str(max(state.get("text", {"": [""]}).items())[1][0])
+
+
+def _is_usable(item_id: str, taken: Collection[str]) -> bool:
+    return bool(item_id) and item_id not in taken and clean.one_line(item_id, 80) == item_id
+
+
+def free_id(db: Database, key: str, born: Iterable[str], is_taken: Callable[[str], bool]) -> str:
+    """The id of a new item: the first that it was born with, if no other item here has it, else one made of its key.
+
+    Whoever writes there chooses ids and keys: an id made of a key may be that of any item of this store, too.
+    """
+    usable = (one for one in born if _is_usable(one, ()))
+    made = (merge.made_id(ids.bytes_hash(f"{key} {n}".encode()) if n else key) for n in count())
+    unused = (one for one in made if items.get(db, one) is None)
+    return next(one for one in chain(usable, unused) if not is_taken(one))
 
 
 def written(one: KnownKey, row: merge.MergedRow) -> merge.MergedRow:
@@ -72,9 +144,11 @@ class Stock:
     """
 
     def __init__(
-        self, db: Database, remote: Remote, judge: ItemPolicy, stamp: str, theirs: "Callable[[], TheirBirths]" = dict
-    ) -> None:
+        self, db: Database, remote: Remote, judge: ItemPolicy, stamp: str,
+        theirs: Callable[[], TheirStates] = TheirStates,
+    ) -> None:  # fmt: skip
         self.db, self.remote, self.stamp, self._judge, self._theirs = db, remote, stamp, judge, theirs
+        self._view = merge.MergeView(frozenset(remote.mine), remote.trust)
         self.changed: dict[str, KnownKey] = {}
         self.waits: dict[str, str] = {}
         self._settled: list[str] = []
@@ -167,27 +241,38 @@ class Stock:
     def _born(self, item: MemoryItem) -> None:
         """Something new is said, unless it is one of those things that stay here."""
         standing = self._standings[item.id]
-        if item.provenance.is_passage or standing.state not in ("injectable", "released"):
+        if item.provenance.is_passage or not (standing.state in ("injectable", "released") or standing.is_held):
             return
-        verdict = self._judge.judge(item, links=self._links.get(item.id, ()))
-        if verdict.rejected or verdict.forced_non_injectable:
-            self.waits[item.id] = "; ".join(verdict.reasons) or "policy"
-            return
-        scope = self.remote.scopes[item.scope]
-        state = merge.birth(item.id, self._fields(item), (), self.stamp)
-        key, state = self._known_there(item, scope, state)
-        key = key or next(one for one in self._keys(scope, item.content) if one not in self.changed)
-        self.changed[key] = KnownKey(key, scope, item.id, state, {}, unsent=True)
+        is_sent = not standing.is_held
+        if is_sent:
+            verdict = self._judge.judge(item, links=self._links.get(item.id, ()))
+            if verdict.rejected or verdict.forced_non_injectable:
+                self.waits[item.id] = "; ".join(verdict.reasons) or "policy"
+                is_sent = False
+        scope, fields = self.remote.scopes[item.scope], self._fields(item)
+        birth = merge.birth(item.id, fields, (), self.stamp)
+        key, state = self._known_there(item, scope, birth, fields)
+        if is_sent:
+            key = key or next(one for one in self._keys(scope, item.content) if one not in self.changed)
+            self.changed[key] = KnownKey(key, scope, item.id, state, {}, unsent=True)
+        elif key:  # it says nothing, and what others say of it is not brought beside it
+            held = {"held": [[], list(self._held(item))]} if standing.is_held else {}
+            self.changed[key] = KnownKey(key, scope, item.id, {}, held)
 
-    def _known_there(self, item: MemoryItem, scope: str, state: merge.State) -> tuple[str, merge.State]:
+    def _known_there(
+        self, item: MemoryItem, scope: str, state: merge.State, fields: Mapping[str, Any]
+    ) -> tuple[str, merge.State]:
         """The key that others know an item by which was shared there once, and its birth as one of that; or no key.
 
         It has the id that they know and a text that both have had. An id alone is no proof: anybody may state one, and
         a text under any key: one that is made of a text of ours comes first.
         """
-        found, first = self._theirs().get((scope, item.id), {}), self._first_keys[scope, item.content]
-        if not found or len(found) > _MOST_KNOWN or all(merge.newborn(one) for _, one in found.get(first, [("", {})])):
-            return "", state  # what nobody changed, as most, is found as anything new is
+        found, first = self._theirs().that_may_be(scope, item.id), self._first_keys[scope, item.content]
+        if not found or len(found) > _MOST_KNOWN:
+            return "", state
+        is_free = first not in self.changed and first not in self._birth_keys
+        if is_free and is_as_born(state, [one for _, one in found.get(first, ())]):
+            return first, state  # as most; it costs no look at their past
         before = {item.content, *items.past_contents(self.db, item.id)}
         own = {merge.key_of(scope, text, number) for text in before for number in range(_SAID_AGAIN)}
         for key in sorted(found, key=lambda one: (one not in own, one)):
@@ -196,25 +281,36 @@ class Stock:
                 continue
             is_same = key in own or not before.isdisjoint(texts)
             if is_same and not remotes.get_keys(self.db, self.remote.name, [key]):
-                return key, _birth_of_known(state, theirs, before)
+                return key, birth_of_known(self.db, state, fields, theirs, self._view)
         return "", state
 
     def _admit(self, scope: str, key: str, said: list[tuple[str, merge.State]]) -> tuple[list[merge.State], set[str]]:
         """What counts of what others say of a key, with its texts. They may say much, of many ids: it is asked once."""
         if (scope, key) not in self._admitted:
-            view = merge.MergeView(frozenset(self.remote.mine), self.remote.trust)
-            theirs = [merge.admitted(one, replica, view) for replica, one in said]
+            theirs = [merge.admitted(one, replica, self._view) for replica, one in said]
             texts = {entry[0] for one in theirs for entry in one.get("text", {}).values()}
             self._admitted[scope, key] = theirs, texts
         return self._admitted[scope, key]
 
     def _keys(self, scope: str, content: str) -> Iterator[str]:
-        """The keys that a text may have, which are nobody's yet."""
+        """The keys that a text may have, which are nobody's yet, nor of what was purged here."""
         for number in count():
             key = merge.key_of(scope, content, number) if number else self._first_keys[scope, content]
             is_known = key in self._birth_keys if not number else remotes.get_keys(self.db, self.remote.name, [key])
-            if not is_known:
+            if not is_known and not self._is_purged(scope, key, content):
                 yield key
+
+    def _is_purged(self, scope: str, key: str, content: str) -> bool:
+        """Whether others have changed this text to something that was purged here: it would come back in its place."""
+        said = self._theirs().by_key.get((scope, key), [])
+        if all(merge.newborn(one) for _, one in said):  # as most, where there is any
+            return False
+        theirs, _ = self._admit(scope, key, said)
+        now = reduce(merge.join, theirs, merge.State())
+        text, ids_there = _text_of(now), merge.ids_of(now)
+        return text not in ("", content) and bool(
+            quarantine.purged_hashes(self.db, [ids.content_hash(text)]) or quarantine.purged_ids(self.db, ids_there)
+        )
 
     def _update(self, one: KnownKey, item: MemoryItem | None, intents: set[str]) -> None:
         """Something that is known there was changed, purged or moved here."""
@@ -250,33 +346,6 @@ class Stock:
             now["superseded_by"] = was.fields["superseded_by"]
         wrote = {name: one.wrote[name] for name in one.wrote if name != "left" and (held or name != "held")}
         self._save(one, merge.change(state, was, now, held, self.stamp), item.id, wrote)
-
-
-def _birth_of_known(state: merge.State, theirs: Sequence[merge.State], before: Collection[str]) -> merge.State:
-    """A birth here of what others know under this key already: its text is an edit, unless theirs come from it.
-
-    The title of an edit comes with it, unless others have it too and it is not how the text begins.
-
-    theirs  what others say of the key
-    before  the texts that it has had here
-    """
-    ((stamp, (content, _)),) = state["text"].items()
-    said = {entry[0] for one in theirs for entry in one.get("text", {}).values()}
-    now = reduce(merge.join, theirs, merge.State()).get("text", {})
-    known = {at: entry for at, entry in now.items() if entry[0] in before}
-    if any(entry[0] == content for entry in now.values()) or (content in said and not known):
-        return state
-    seen = {merge.author_of(stamp): stamp.partition(".")[0]}
-    for at, entry in known.items():
-        for author, clock in [(merge.author_of(at), at.partition(".")[0]), *entry[-1].items()]:
-            if f"{clock}." < stamp:
-                seen[author] = max(clock, seen.get(author, ""))
-    title, titles = state["born"][stamp][2], set[str]()
-    for one in theirs:
-        titles |= {born[2] for born in one.get("born", {}).values() if len(born) > 1}
-        titles |= {said[1] for name, said in one.get("set", {}).items() if name == "title"}
-    retitled = {"set": {"title": [stamp, title]}} if title not in titles or title == clean.opening(content) else {}
-    return state | {"text": {stamp: [content, seen]}} | retitled
 
 
 def fields_of(item: MemoryItem, importance: float, links: Iterable[str]) -> dict[str, Any]:

@@ -446,6 +446,11 @@ def keys_of_ids(db: Database, remote: str, item_ids: Iterable[str], kind: str = 
     return out
 
 
+def ids_in_use(db: Database, item_ids: Iterable[str]) -> set[str]:
+    """Those of these ids that items here have, shared or not."""
+    return {row[0] for row in db.rows("SELECT id FROM memory_items WHERE id IN (?*)", keys=item_ids)}
+
+
 def extras_of(db: Database, remote: str, keys: Iterable[str]) -> dict[str, list[str]]:
     """The items that stand for undecided texts of keys."""
     out: dict[str, list[str]] = {}

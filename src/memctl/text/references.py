@@ -95,6 +95,11 @@ def find_references(text: str) -> list[Reference]:
     return list(found.values())
 
 
+def may_refer(text: str) -> bool:
+    """Whether `find_references` has to be asked: of a text without the signs of any it finds none."""
+    return _kinds_in(text) is not None
+
+
 def _kinds_in(text: str) -> "tuple[str, ...] | None":
     """Which kinds a text may name, as `find_named` takes them: (), all; None where it can name none of CITED."""
     has_point = "." in text

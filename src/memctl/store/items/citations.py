@@ -89,6 +89,11 @@ def known_documents(db: Database) -> list[str]:
     return [row[0] for row in db.rows("SELECT file_path FROM corpus_hashes")]
 
 
+def has_passages(db: Database) -> bool:
+    """Whether the store has any text of documents at all."""
+    return bool(db.value("SELECT EXISTS (SELECT 1 FROM memory_sources)"))
+
+
 def passages_with(db: Database, word: str, limit: int) -> list[tuple[str, str]]:
     """Passages that have a word: the path of the document, and the text."""
     quoted = '"' + word.replace('"', '""') + '"'
