@@ -5,7 +5,8 @@ from collections.abc import Mapping, Sequence
 from memctl.reading.block import Deliverable, choose_passages
 from memctl.store.documents.passages import SourcePosition
 from memctl.text.block.excerpt import stems
-from memctl.text.block.packing import Block, Compact, Frame, Labels, build
+from memctl.text.block.frames import Compact, Frame
+from memctl.text.block.packing import Block, Labels, build
 from memctl.text.query import Query
 from memctl.types import MemoryItem
 

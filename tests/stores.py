@@ -17,7 +17,7 @@ import pytest
 
 from memctl import MemoryItem, MemoryStore
 from memctl.store import Filters, open_read, open_write, schema
-from memctl.store.search import fts
+from memctl.store.search import rebuild
 
 __all__ = [
     "STORE",
@@ -176,7 +176,7 @@ def check_index(store: Any) -> None:
     run("INSERT INTO memory_items_fts(memory_items_fts) VALUES ('integrity-check')")
     assert [tuple(row) for row in run("PRAGMA integrity_check")] == [("ok",)]
     # Beside the words of the items it holds pairs of characters: another index is made of the same and compared.
-    run(f"CREATE VIRTUAL TABLE temp.fresh USING fts5(a, b, c, d, tokenize='{fts.tokenizer_of(store)}')")
+    run(f"CREATE VIRTUAL TABLE temp.fresh USING fts5(a, b, c, d, tokenize='{rebuild.tokenizer_of(store)}')")
     run(f"INSERT INTO fresh(rowid, a, b, c, d) SELECT i.rowid, {schema.indexed_columns('i')} FROM memory_items AS i")
     held = []
     for name, table in (("fresh", "temp"), ("memory_items_fts", "main")):

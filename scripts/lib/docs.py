@@ -17,7 +17,7 @@ from memctl import config, errors
 from memctl.errors import kinds
 from memctl.operation import Operation
 from memctl.ops import GROUPS, TABLE, commands
-from memctl.remote import problems
+from memctl.remote import errors as remote_errors
 from memctl.store import schema
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -89,7 +89,7 @@ def cli_page() -> Iterator[str]:
 
 def all_errors() -> Iterator[type[errors.MemctlError]]:
     """Every class of the error tree, in the order of the file."""
-    classes = (kind for kind in (vars(kinds) | vars(problems)).values() if isinstance(kind, type))
+    classes = (kind for kind in (vars(kinds) | vars(remote_errors)).values() if isinstance(kind, type))
     yield from (kind for kind in classes if issubclass(kind, errors.MemctlError))
 
 

@@ -4,9 +4,9 @@ import json
 from collections.abc import Iterator
 
 from memctl.mcp import tool_schema
+from memctl.mcp.prompts import PROMPTS, RESOURCES, instructions
 from memctl.mcp.protocol import encode
 from memctl.mcp.tool_schema import ALIASES
-from memctl.mcp.tools import PROMPTS, RESOURCES, instructions
 
 SOURCE = "the operations and scripts/lib/mcp_page.py"
 INTRODUCTION = """\

@@ -13,9 +13,9 @@ from typing import Any
 from scripts.lib.bundle import DESCRIPTION
 
 from memctl import __version__
-from memctl.clients import eco_files
+from memctl.clients import eco_entries
+from memctl.clients.entries import Wiring, put_block, skills
 from memctl.clients.known import client
-from memctl.clients.wiring import Wiring, put_block, skills
 
 NAME = "memctl"
 AUTHOR = {"name": "The memctl authors"}
@@ -52,7 +52,7 @@ def files() -> dict[str, str]:
         wiring.put_hooks([NAME, "hook", "--client", "claude"])
         for path, edit in wiring.edits.items():
             found[".mcp.json" if path.endswith(".mcp.json") else "hooks/hooks.json"] = _json(json.loads(edit.text()))
-    commands = {Path(place).stem: text for place, text in eco_files.texts() if Path(place).parent.name == "commands"}
+    commands = {Path(place).stem: text for place, text in eco_entries.texts() if Path(place).parent.name == "commands"}
     calls = re.compile(rf"`/({'|'.join(commands)})\b")  # the commands of a plugin go by its name
     for name, text in commands.items():
         found[f"commands/{name}.md"] = calls.sub(rf"`/{NAME}:\1", text)

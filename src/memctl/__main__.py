@@ -40,8 +40,7 @@ def entry() -> None:
 def _print_status(flag: str = "--db", db: str = "") -> None:
     import sys
 
-    from memctl.context import Context
-    from memctl.reading.short import status_in_short
+    from memctl.context import Context, status_in_short
 
     def say(_remark: str) -> None:
         raise ValueError  # what is to be said is the command's to say

@@ -17,7 +17,7 @@ from memctl.store.filters import Filters
 from memctl.store.items import attributes, events, items
 from memctl.store.journal import RunAbout
 from memctl.store.schema import tokenizer as resolve_tokenizer
-from memctl.store.search import fts, vectors
+from memctl.store.search import rebuild, vectors
 from memctl.types import CorpusMetadata, MemoryEvent, MemoryItem, MemoryLink, SearchMeta
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ class MemoryStore:
         self._db = connect.open_write(str(db_path), create=True, tokenizer=fts_tokenizer, wal=wal_mode)
         self._db.as_documented()
         self._lock = threading.RLock()
-        self._fts_tokenizer = fts.tokenizer_of(self._db) or resolve_tokenizer(fts_tokenizer)
+        self._fts_tokenizer = rebuild.tokenizer_of(self._db) or resolve_tokenizer(fts_tokenizer)
         self._last_found: SearchResult | None = None
 
     @property
@@ -206,8 +206,8 @@ class MemoryStore:
     @_locked
     def rebuild_fts(self, tokenizer: str | None = None) -> int:
         """Rebuild the full-text index, with another tokenizer if one is given; rows indexed, -1 without FTS5."""
-        done = fts.rebuild_index(self._db, tokenizer)
-        self._fts_tokenizer = fts.tokenizer_of(self._db) or self._fts_tokenizer
+        done = rebuild.rebuild_index(self._db, tokenizer)
+        self._fts_tokenizer = rebuild.tokenizer_of(self._db) or self._fts_tokenizer
         return done
 
     @_locked

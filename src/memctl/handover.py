@@ -85,8 +85,8 @@ def offer_past(ctx: Context, command: str) -> None:
 def take_in(ctx: Context, client: "Client", event: "Event") -> Taken | None:
     """Take in what was said since the last event; None where nothing is to be kept: no store, or not wanted."""
     from memctl.capture.transcript import of_bytes
+    from memctl.reading.hook_context import SessionMemory
     from memctl.reading.learning import learn
-    from memctl.reading.unasked import SessionMemory
     from memctl.store import sessions
 
     if not os.path.exists(ctx.db_path) or not ctx.config.capture.hooks or not ctx.db.trusted:

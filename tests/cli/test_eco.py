@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from memctl.clients import examine
-from memctl.clients.eco_files import ASKED
+from memctl.clients.eco_entries import ASKED
 from memctl.ops import TABLE, commands
 from support import ok, run
 

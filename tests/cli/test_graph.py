@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from folders import write
-from memctl.text.graph_formats import to_dot, to_graphml, to_mermaid
+from memctl.reading.graph import to_dot, to_graphml, to_mermaid
 from stores import add, change
 from support import examples, golden, ok, run
 

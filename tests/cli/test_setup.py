@@ -218,17 +218,17 @@ def test_the_project_is_the_folder_with_git(scratch: Path) -> None:
 
 
 def test_a_file_that_changes_meanwhile_is_not_overwritten(scratch: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from memctl.clients import files
+    from memctl.clients import file_edits
 
     path = Path(os.environ["HOME"]) / ".claude.json"
     path.write_text("{}")
-    back_up = files._backup_path
+    back_up = file_edits._backup_path
 
-    def meddle(edit: files.FileEdit) -> str:
+    def meddle(edit: file_edits.FileEdit) -> str:
         path.write_text('{"new": 1}')
         return back_up(edit)
 
-    monkeypatch.setattr(files, "_backup_path", meddle)
+    monkeypatch.setattr(file_edits, "_backup_path", meddle)
     assert "has just changed it" in run("setup", "claude").notes
     assert path.read_text() == '{"new": 1}'
 

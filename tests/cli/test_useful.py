@@ -8,8 +8,8 @@ import pytest
 from memctl import MemoryStore
 from memctl.context import open_context
 from memctl.ops.look.sessions import session_inject, session_store
-from memctl.reading.unasked import SessionMemory, Telling
-from memctl.reading.usefulness import Answered, judge_conversation
+from memctl.reading.hook_context import SessionMemory, Telling
+from memctl.reading.learning import Answered, judge_conversation
 from stores import STORE, Filters, change
 from support import golden, ok
 
@@ -134,7 +134,7 @@ def test_what_never_helps_is_told_less_readily(item: str) -> None:
     for number in range(30):
         ok("remember", f"Herd {number} grazes on meadow {number} since spring.")
     asked = "What listens on the zebra port, and which meadow grazes nobody tonight?"
-    from memctl.retrieve.explain import coverage
+    from memctl.retrieve.abstention import coverage
     from memctl.retrieve.find import search
 
     def share() -> float:

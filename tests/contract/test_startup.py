@@ -35,6 +35,7 @@ OURS = {
     "memctl.context", "memctl.context.nearest", "memctl.reading.request", "memctl.registry", "memctl.state",
     "memctl.ops.recall.search",
     "memctl.retrieve", "memctl.retrieve.candidates", "memctl.retrieve.find", "memctl.retrieve.ranking",
+    "memctl.retrieve.terms",
     "memctl.store",
     "memctl.store.connect", "memctl.store.database", "memctl.store.filters",
     "memctl.store.search", "memctl.ops.recall", "memctl.reading",
@@ -90,15 +91,16 @@ def test_search_that_finds_something_held_back_only_asks_how_it_stands() -> None
 HOOK = {
     "_json", "memctl.text.jsons",
     "memctl.ops.connect", "memctl.ops.connect.hook", "memctl.clients", "memctl.clients.known",
-    "memctl.reading.unasked", "memctl.text.utterance", "zlib",
+    "memctl.reading.hook_context", "memctl.text.utterance", "zlib",
 }  # fmt: skip
 TELLING = HOOK | {
     "__future__", "_sha2" if sys.version_info >= (3, 12) else "_sha256",  # an id for the event of the use
-    "memctl.reading.block", "memctl.retrieve.explain", "memctl.policy", "memctl.policy.version", "memctl.types",
+    "memctl.reading.block", "memctl.retrieve.abstention", "memctl.retrieve.explain",
+    "memctl.policy", "memctl.policy.version", "memctl.types",
     "memctl.store.documents", "memctl.store.documents.mounts", "memctl.store.documents.passages",
     "memctl.store.items", "memctl.store.items.attributes", "memctl.store.items.events", "memctl.store.items.items",
     "memctl.store.items.citations", "memctl.text.block.markers",
-    "memctl.text.block.packing", "memctl.text.tokens",
+    "memctl.text.block.frames", "memctl.text.block.packing", "memctl.text.tokens",
 }  # fmt: skip
 
 
@@ -149,5 +151,5 @@ def test_status_in_short_waits_for_no_parser() -> None:
     )  # fmt: skip
     assert done.stdout == "project 1\n"
     names = {line.rpartition("|")[2].strip() for line in done.stderr.splitlines()}
-    assert "memctl.reading.short" in names
-    assert names.isdisjoint({"argparse", "json", "memctl.cli", "memctl.ops", "urllib.parse"})
+    assert "memctl.store.filters" in names
+    assert names.isdisjoint({"argparse", "json", "memctl.cli", "memctl.ops", "memctl.reading", "urllib.parse"})

@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 
 from memctl.config import InspectConfig
 from memctl.ingest.inspect import ReportedFile, StructureReport, make_tree, tree_lines
+from memctl.text.block.folder_structure import size_text
 from memctl.text.block.markers import STRUCTURE as HEADER
 from memctl.text.block.markers import TRUNCATED
-from memctl.text.block.structure import size_text
 from support import golden
 
 SYNC = {"mount_id": "MNT-1", "label": "d1", "last_sync_at": "2026-11-20T12:34:56.000000+00:00", "stale": False}

@@ -16,7 +16,8 @@ from memctl import MemoryItem, MemoryPolicy, MemoryStore
 from memctl.config import MemoryConfig
 from memctl.mcp import tool_schema
 from memctl.mcp.guard import ServerGuard
-from memctl.mcp.tools import INSTRUCTIONS_LIMIT, instructions, register_memory_tools
+from memctl.mcp.prompts import INSTRUCTIONS_LIMIT, instructions
+from memctl.mcp.tools import register_memory_tools
 from standin import StandIn
 from support import ok, run
 from wire import CoreClient, built, text_of

@@ -18,7 +18,7 @@ import sys, threading, time
 from memctl.cli import main
 from memctl.context import Context
 from memctl.lifecycle import consolidate, correct
-from memctl.store import backup, check, contents, quarantine, runs
+from memctl.store import backup, check, contents, quarantine, undo
 
 wait = threading.Event.wait
 threading.Event.wait = lambda self, seconds=None: wait(self, 0.1 if seconds == 1 else seconds)

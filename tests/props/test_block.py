@@ -10,8 +10,8 @@ from blocks import pack
 from memctl.mcp.formatting import format_injection_block, parse_injection_block
 from memctl.store.documents.passages import SourcePosition
 from memctl.text.block.excerpt import cost, excerpt
+from memctl.text.block.frames import Full, header_lines
 from memctl.text.block.markers import without_injected
-from memctl.text.block.version1 import Full, header_lines
 from memctl.text.query import analyse
 from memctl.types import MemoryItem
 

@@ -9,7 +9,7 @@ from memctl.llm.command import Answer
 from memctl.llm.controller import CONVERGED, Plan, read_trace_file, replay, run_loop, trace_file_line
 from memctl.llm.working import Found, fitted
 from memctl.text.block import packing
-from memctl.text.block.version1 import format_injection_block
+from memctl.text.block.frames import format_injection_block
 from memctl.types import MemoryItem
 
 WORDS = st.sampled_from(["keys", "dates", "the question", "rotation", "", "a\nb", "é" * 50, "\x00\ud800"])

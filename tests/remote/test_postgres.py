@@ -21,7 +21,7 @@ from homes import Home, exchange
 from memctl import ids
 from memctl.remote import places, postgres, segments
 from memctl.remote.carrier import SegmentPlace
-from memctl.remote.problems import RemoteInvalid
+from memctl.remote.errors import RemoteInvalid
 from memctl.store.remotes import KnownLog
 from support import PATIENCE, examples, ok, run
 

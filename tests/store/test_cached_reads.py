@@ -19,7 +19,7 @@ from memctl.store.documents import passages
 from memctl.store.documents.passages import SourcePosition
 from memctl.store.filters import Filters
 from memctl.store.items import items
-from memctl.store.search import fts, index
+from memctl.store.search import index, rebuild
 from memctl.types import MemoryItem, MemoryProvenance
 
 QUESTIONS = ("alpha", "beta gamma", "delta in May 2024", "alpah", "alphabeta", "gamma", "psilo")
@@ -99,7 +99,7 @@ CHANGES: dict[str, Callable[[Database], object]] = {
     "gone": lambda db: db.run("DELETE FROM memory_items WHERE id = 'MEM-6'"),
     "another day": lambda db: db.run("UPDATE memory_items SET created_at = '2024-05-02T00:00:00' WHERE id = 'MEM-8'"),
     "nothing, after all": _roll_back,
-    "another tokenizer": lambda db: fts.rebuild_index(db, "fr"),
+    "another tokenizer": lambda db: rebuild.rebuild_index(db, "fr"),
     "no index": lambda db: db.run("DROP TABLE memory_items_fts"),
     "another line": lambda db: passages.set_positions(db, {"MEM-1": SourcePosition(7), "MEM-2": SourcePosition(8)}),
     "uses": lambda db: items.mark_used(db, ["MEM-1", "MEM-2"]),
@@ -267,16 +267,15 @@ def test_a_search_leaves_no_transaction_open(db: Database, monkeypatch: pytest.M
 
 
 def test_a_search_sees_one_moment_of_the_store(db: Database, path: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    from memctl.retrieve import candidates
+    from memctl.retrieve.terms import known_terms
 
     other = open_write(path)
-    known = candidates.known_terms
 
     def meanwhile(*args: Any, **named: Any) -> object:
         items.write(other, turn(50, "alpha alpha alpha"))
-        return known(*args, **named)
+        return known_terms(*args, **named)
 
-    monkeypatch.setattr(candidates, "known_terms", meanwhile)
+    monkeypatch.setattr("memctl.retrieve.candidates.known_terms", meanwhile)
     during = search(db, "alpha", filters=Filters(), limit=30)
     assert "MEM-50" not in [c.id for c in during.candidates]
     monkeypatch.undo()

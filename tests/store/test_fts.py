@@ -12,7 +12,7 @@ import pytest
 from memctl.context import open_context
 from memctl.store import connect, database, schema
 from memctl.store.connect import open_read, open_write
-from memctl.store.search import fts
+from memctl.store.search import rebuild
 from stores import check_index, restored
 from support import ok, operation
 
@@ -153,7 +153,7 @@ def test_vacuum_is_followed_by_a_look() -> None:
     db = open_write(STORE)
     db.run("DELETE FROM memory_items WHERE content = 'alpha statement'")
     db.run("VACUUM")
-    assert fts.repair_index(db, None)
+    assert rebuild.repair_index(db, None)
     check_index(db)
     db.close()
 
@@ -236,7 +236,7 @@ def test_many_items_at_once_leave_the_index_in_one_piece(monkeypatch: pytest.Mon
             (count,) = db.execute("SELECT count(DISTINCT segid) FROM memory_items_fts_idx").fetchone()
         return int(count)
 
-    monkeypatch.setattr(fts, "FILL", 4)
+    monkeypatch.setattr(rebuild, "FILL", 4)
     for name in ("One", "Two", "Three"):
         ok("remember", f"{name} is a number.")
     assert pieces() > 2

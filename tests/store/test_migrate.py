@@ -13,7 +13,7 @@ from memctl.store.connect import open_read, open_write
 from memctl.store.database import Database
 from memctl.store.filters import Filters
 from memctl.store.items import items
-from memctl.store.search import fts
+from memctl.store.search import rebuild
 from memctl.types import MemoryItem
 from stores import check_index
 
@@ -193,8 +193,8 @@ def test_two_that_migrate_at_once_do_each_step_once(old: str, monkeypatch: pytes
             assert waiting.wait(60)
         return repair_index(db, tokenizer)
 
-    repair_index = fts.repair_index
-    monkeypatch.setattr(fts, "repair_index", index_slowly)
+    repair_index = rebuild.repair_index
+    monkeypatch.setattr(rebuild, "repair_index", index_slowly)
     monkeypatch.setattr(migrate, "MIGRATIONS", Steps(migrate.MIGRATIONS))
     db = open_write(old)
     late.join()
@@ -209,8 +209,8 @@ def test_an_unknown_tokenizer_changes_nothing(path: str) -> None:
     items.write(db, MemoryItem(content="alpha beta"))
     for name in ("enn", "x'; DROP TABLE memory_items; --"):
         with pytest.raises(errors.TokenizerInvalid):
-            fts.rebuild_index(db, name)
-        assert fts.tokenizer_of(db) == schema.DEFAULT_TOKENIZER
+            rebuild.rebuild_index(db, name)
+        assert rebuild.tokenizer_of(db) == schema.DEFAULT_TOKENIZER
         check_index(db)
     assert db.value("SELECT count(*) FROM memory_items_fts WHERE memory_items_fts MATCH 'alpha'") == 1
     db.close()
@@ -224,9 +224,9 @@ def test_the_tokenizer_can_be_changed_there_and_back(path: str) -> None:
         return int(db.value("SELECT count(*) FROM memory_items_fts WHERE memory_items_fts MATCH 'rotate'"))
 
     assert hits() == 1
-    assert fts.rebuild_index(db, "fr") == 1
+    assert rebuild.rebuild_index(db, "fr") == 1
     assert (hits(), db.meta("fts_tokenizer")) == (0, "unicode61 remove_diacritics 2")
-    assert fts.rebuild_index(db, "en") == 1
+    assert rebuild.rebuild_index(db, "en") == 1
     assert (hits(), db.meta("fts_reindex_count")) == (1, "2")
     check_index(db)
     db.close()
@@ -240,7 +240,7 @@ def test_a_full_disk_while_the_index_is_made_is_our_error(tmp_path: Path) -> Non
     db.run("VACUUM")
     db.run(f"PRAGMA max_page_count = {db.value('PRAGMA page_count')}")
     with pytest.raises(errors.StoreFull):
-        fts.repair_index(db, None)
+        rebuild.repair_index(db, None)
     db.close()
 
 
@@ -250,7 +250,7 @@ def test_the_index_is_built_once(tmp_path: Path, tokenizer: str | None) -> None:
     items.write(db, MemoryItem(content="words"))
     seen: list[str] = []
     db.conn.set_trace_callback(seen.append)
-    assert fts.rebuild_index(db, tokenizer) == 1
+    assert rebuild.rebuild_index(db, tokenizer) == 1
     db.conn.set_trace_callback(None)
     assert sum(statement.startswith("INSERT INTO memory_items_fts(rowid, title") for statement in seen) == 1
     check_index(db)

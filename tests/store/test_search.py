@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from memctl.retrieve.candidates import terms_of
 from memctl.retrieve.explain import describe
 from memctl.retrieve.find import search
+from memctl.retrieve.terms import terms_of
 from memctl.store import schema
 from memctl.store.connect import open_read, open_write
 from memctl.store.database import Database
@@ -351,7 +351,8 @@ def test_the_expression_is_quoted_words_only() -> None:
 def test_common_words_find_nothing_while_rarer_ones_do_unless_all_is_wanted(
     db: Database, monkeypatch: pytest.MonkeyPatch, limit: int, more: int
 ) -> None:
-    monkeypatch.setattr("memctl.retrieve.candidates.COMMON", 8)
+    for module in ("candidates", "terms"):
+        monkeypatch.setattr(f"memctl.retrieve.{module}.COMMON", 8)
     for n in range(20):
         put(db, f"common {n}", id=f"MEM-{n}", scope="other")
     put(db, "common here")
@@ -367,7 +368,8 @@ def test_common_words_find_nothing_while_rarer_ones_do_unless_all_is_wanted(
 def test_of_common_words_only_the_items_with_all_of_them_come_first(
     db: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("memctl.retrieve.candidates.COMMON", 8)
+    for module in ("candidates", "terms"):
+        monkeypatch.setattr(f"memctl.retrieve.{module}.COMMON", 8)
     for n in range(20):
         put(db, f"alpha {n}", id=f"MEM-a{n}")
         put(db, f"omega {n}", id=f"MEM-o{n}")

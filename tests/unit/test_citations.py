@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 from memctl.answering import answer as citations
 from memctl.llm.working import fitted
 from memctl.text.block import packing
+from memctl.text.block.frames import Compact, Full
 from memctl.text.block.markers import HEADER
-from memctl.text.block.packing import BlockEntry, Compact, Labels
-from memctl.text.block.version1 import Full
+from memctl.text.block.packing import BlockEntry, Labels
 
 CONTEXT = r"""## Memory (Injected)
 [1] [STM:unverified] note — Guide

@@ -22,9 +22,9 @@ from memctl.llm.protocol import Directive
 from memctl.llm.working import Found, WorkingContext, fitted
 from memctl.text.block import packing
 from memctl.text.block.excerpt import CUT
+from memctl.text.block.frames import Compact, Full, format_injection_block
 from memctl.text.block.markers import HEADER
-from memctl.text.block.packing import BlockEntry, Compact
-from memctl.text.block.version1 import Full, format_injection_block
+from memctl.text.block.packing import BlockEntry
 from memctl.types import MemoryItem, MemoryProvenance
 
 MORE = Directive("Partly.", need_more=True, query="key rotation")

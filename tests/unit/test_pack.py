@@ -5,8 +5,8 @@ from memctl.answering import answer as citations
 from memctl.llm.working import fitted
 from memctl.reading.block import Deliverable, choose_passages
 from memctl.store.documents.passages import SourcePosition
-from memctl.text.block.packing import BlockEntry, Compact, Labels, block_entry, joined
-from memctl.text.block.version1 import Full, header_lines
+from memctl.text.block.frames import Compact, Full, header_lines
+from memctl.text.block.packing import BlockEntry, Labels, block_entry, joined
 from memctl.text.query import analyse
 from memctl.types import MemoryItem
 

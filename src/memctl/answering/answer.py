@@ -19,8 +19,9 @@ from memctl.reading.block import choose_passages, deliver
 from memctl.reading.request import Retriever
 from memctl.text.block import packing
 from memctl.text.block.excerpt import stems
+from memctl.text.block.frames import Compact, place_within
 from memctl.text.block.markers import FOOTER, HEADER
-from memctl.text.block.packing import Block, BlockEntry, Compact, place_within
+from memctl.text.block.packing import Block, BlockEntry
 from memctl.text.query import analyse
 
 KEY = "llm.command"

@@ -1,1 +1,1 @@
-"""AI clients: what is known of each (known.py), and the files that memctl writes for them."""
+"""AI clients: each as data (known), what is entered in their files (entries), how these change (file_edits)."""

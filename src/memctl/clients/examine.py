@@ -10,8 +10,8 @@ from shutil import which
 from memctl import __version__, errors, ids
 from memctl.annotations import Any, NamedTuple
 from memctl.clients import known
+from memctl.clients.entries import SERVER, Wiring, commands_of
 from memctl.clients.known import TELLING, Client, Scope
-from memctl.clients.wiring import SERVER, Wiring, commands_of
 from memctl.process import own_command, running
 from memctl.store.check import Check
 

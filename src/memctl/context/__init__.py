@@ -13,7 +13,7 @@ from memctl.annotations import TYPE_CHECKING, Any
 from memctl.context.nearest import DEFAULT_STORE as DEFAULT_STORE
 from memctl.context.nearest import nearest_store as nearest_store
 from memctl.context.nearest import personal_store as personal_store
-from memctl.names import DEFAULT_SCOPE
+from memctl.names import DEFAULT_SCOPE, GLOBAL_SCOPE
 from memctl.operation import CREATE, NONE, READ, WRITE, Access, Param
 from memctl.paths import real_path
 
@@ -474,3 +474,19 @@ class Context:
 def open_context(db: str | os.PathLike[str] | None = None, **options: Any) -> Context:
     """A Context for a program of one's own; the options are those of Context. Close it, or use it with `with`."""
     return Context(db=None if db is None else os.fspath(db), **options)
+
+
+def status_in_short(ctx: Context) -> tuple[dict[str, Any], str]:
+    """The scope of this project, how many items it has, and how many `global` has beside it; as data and as a line.
+
+    The line is empty where there is no store.
+    """
+    if not os.path.exists(ctx.db_path):
+        return {"status": "ok", "db_exists": False}, ""
+    from memctl.store.filters import count_active
+
+    scope = ctx.scope_named(DEFAULT_SCOPE)
+    own = count_active(ctx.db, [one for one in ctx.read_set(scope) or () if one != GLOBAL_SCOPE])
+    shared = count_active(ctx.db, [GLOBAL_SCOPE])
+    data = {"status": "ok", "db_exists": True, "scope": scope, "items": own, "global_items": shared}
+    return data, f"{scope} {own}" + (f" +{shared}" if shared else "")

@@ -15,7 +15,7 @@ from memctl.extract import kind_of, suffix_of
 from memctl.store.database import Database
 from memctl.store.documents import corpus, mounts
 from memctl.store.documents.corpus import FileSummary
-from memctl.text.block.structure import structure_block
+from memctl.text.block.folder_structure import structure_block
 from memctl.text.clean import one_line
 from memctl.text.tokens import CHARS_PER_TOKEN
 

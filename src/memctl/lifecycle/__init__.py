@@ -1,1 +1,1 @@
-"""What happens to items over time: export and import (consolidation and history later)."""
+"""What happens to items over time: export and import, correction, consolidation, conflicts, the states an item had."""

@@ -36,7 +36,7 @@ from memctl.store.documents import corpus, passages
 from memctl.store.items import citations, events
 from memctl.store.items import items as store
 from memctl.store.items.attributes import ImportanceChanges
-from memctl.store.search import fts
+from memctl.store.search import rebuild
 from memctl.text import clean, source_trust
 from memctl.types import MemoryItem, MemoryProvenance
 
@@ -431,7 +431,7 @@ class _ImportRun:
             some = citing_ids[start : start + BATCH]
             known = citations.of_items(db, some)  # which have come as records
             citing.cite(db, store.get_many(db, [item_id for item_id in some if item_id not in known]))
-        fts.join_pieces(db, len(self.fresh))
+        rebuild.join_pieces(db, len(self.fresh))
 
     def rewrite_references(self, item: MemoryItem, waiting: dict[str, list[str]] | None = None) -> bool:
         """Point an item's references to the ids that the lines have here; whether any changed."""

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from memctl import errors, ids
 from memctl.item_policy import ItemChange, ItemPolicy
-from memctl.store import quarantine, runs
+from memctl.store import quarantine, undo
 from memctl.store.database import Database
 from memctl.store.documents import corpus, passages
 from memctl.store.filters import Filters
@@ -103,11 +103,11 @@ def undo_run(db: Database, run: str) -> tuple[list[str], list[str]] | None:
     if not done:
         return None
     try:
-        found = runs.find_run(db, run)
+        found = undo.find_run(db, run)
     except errors.RunNotFound:
         return _undo_by_revisions(db, run, done)
     with db.atomic():
-        undone = runs.undo(db, [found])
+        undone = undo.undo(db, [found])
         put_back = [item_id for item_id, _ in done if item_id in {*undone.restored}]
         kept = [item_id for item_id, _ in done if item_id not in {*undone.restored}]
         if put_back:

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 
 from memctl.annotations import Any, NamedTuple
-from memctl.store import runs
+from memctl.store import undo
 from memctl.store.database import Database
 from memctl.store.items import items
 from memctl.types import MemoryItem
@@ -27,7 +27,7 @@ class ItemState(NamedTuple):
     at: str
     reason: str
     item: MemoryItem
-    run: runs.Run | None
+    run: undo.Run | None
 
     def by(self) -> dict[str, Any]:
         """When it was, why, and who did it: None where nobody knows."""
@@ -49,8 +49,8 @@ class FieldChange(NamedTuple):
 
 def item_states(db: Database, item: MemoryItem) -> list[ItemState]:
     """The states of an item, oldest first; those that another program wrote as something else are left out."""
-    touched = [(number, before) for number, before, made in runs.runs_of_item(db, item.id) if not made or not before]
-    by_number = {run.number: run for run in runs.list_runs(db, runs=[number for number, _ in touched])}
+    touched = [(number, before) for number, before, made in undo.runs_of_item(db, item.id) if not made or not before]
+    by_number = {run.number: run for run in undo.list_runs(db, runs=[number for number, _ in touched])}
     # A run that takes an undo back makes the row again, and its old revisions with it.
     touched = [(n, before) for n, before in touched if before or not by_number[n].undoes]
     out = []

@@ -12,8 +12,9 @@ from typing import NamedTuple
 
 from memctl.text.block import packing
 from memctl.text.block.excerpt import CUT, LONG_LINE, excerpt, sentences, stems
+from memctl.text.block.frames import Compact
 from memctl.text.block.markers import COMPACT, FOOTER, HEADER, STRUCTURE
-from memctl.text.block.packing import Block, BlockEntry, Compact
+from memctl.text.block.packing import Block, BlockEntry
 from memctl.text.query import analyse
 from memctl.text.tokens import CHARS_PER_TOKEN, estimate_tokens
 

@@ -14,7 +14,7 @@ from functools import partial
 
 from memctl import ids
 from memctl.annotations import TYPE_CHECKING, Any, NamedTuple
-from memctl.mcp import tools
+from memctl.mcp import prompts, tool_calls
 from memctl.mcp.middleware import InternalFault, unforeseen
 from memctl.mcp.tool_schema import ALIASES, CatalogTool, catalog, translate_alias
 from memctl.operation import utf8
@@ -157,11 +157,11 @@ class Protocol:
     """The server: what it says of itself, and an answer to each request; `project` is the scope of its project."""
 
     def __init__(
-        self, name: str, version: str, listed: list[CatalogTool], runner: tools.ToolRunner, project: str = ""
+        self, name: str, version: str, listed: list[CatalogTool], runner: tool_calls.ToolRunner, project: str = ""
     ) -> None:
         self.info = {"name": name, "version": version}
         self.listed = listed
-        self.instructions = tools.instructions({entry.name for entry in listed}, project)
+        self.instructions = prompts.instructions({entry.name for entry in listed}, project)
         self.roots: Roots | None = None  # for a server that does not know by its folder which project it works for
         self._runner = runner
         self._client = ""  # as the one on the other side of standard input and output calls itself
@@ -176,11 +176,11 @@ class Protocol:
                 "instructions": self.instructions,
             },
             "tools/list": lambda _: {"tools": [entry.listing() for entry in self.listed]},
-            "resources/list": lambda _: {"resources": [tools.resource_listing(*tools.OWN_DIGEST)]},
+            "resources/list": lambda _: {"resources": [prompts.resource_listing(*prompts.OWN_DIGEST)]},
             "resources/templates/list": lambda _: {
-                "resourceTemplates": [tools.resource_listing(*one, key="uriTemplate") for one in tools.RESOURCES]
+                "resourceTemplates": [prompts.resource_listing(*one, key="uriTemplate") for one in prompts.RESOURCES]
             },
-            "prompts/list": lambda _: {"prompts": [tools.prompt_listing(*one) for one in tools.PROMPTS]},
+            "prompts/list": lambda _: {"prompts": [prompts.prompt_listing(*one) for one in prompts.PROMPTS]},
         }
         self._slow: dict[str, Callable[[Json], Json]] = {
             "resources/read": self._read, "prompts/get": self._prompt, "completion/complete": self._complete,
@@ -216,7 +216,7 @@ class Protocol:
             raise ProtocolError(NO_METHOD, f"there is no method {method[:80]}")
         try:
             return found(params)
-        except tools.NotAnswered as exc:
+        except tool_calls.NotAnswered as exc:
             raise ProtocolError(INVALID_PARAMS, utf8(str(exc))) from exc
 
     def lane(self, request: Request) -> str:
@@ -281,7 +281,7 @@ class Protocol:
         from urllib.parse import unquote
 
         uri = _text(params, "uri")
-        for template, _, tool, argument, _, kind in tools.RESOURCES:
+        for template, _, tool, argument, _, kind in prompts.RESOURCES:
             start, _, rest = template.partition("{")
             end = rest.partition("}")[2]
             word = uri[len(start) : len(uri) - len(end)]
@@ -292,7 +292,7 @@ class Protocol:
 
     def _prompt(self, params: "Json") -> "Json":
         name, given = _text(params, "name"), params.get("arguments") or {}
-        found = [one for one in tools.PROMPTS if one[0] == name]
+        found = [one for one in prompts.PROMPTS if one[0] == name]
         if not found:
             raise ProtocolError(INVALID_PARAMS, f"there is no prompt {utf8(name)[:80]}")
         (_, about, arguments) = found[0]

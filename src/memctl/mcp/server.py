@@ -24,8 +24,8 @@ from memctl.mcp.middleware import Metrics, ToolMiddleware
 from memctl.mcp.protocol import Protocol, Roots
 from memctl.mcp.rate_limiter import RateLimiter
 from memctl.mcp.session import SessionTracker
+from memctl.mcp.tool_calls import ToolRunner
 from memctl.mcp.tool_schema import CatalogTool, catalog
-from memctl.mcp.tools import ToolRunner
 from memctl.operation import READ
 
 if TYPE_CHECKING:

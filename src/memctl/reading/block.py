@@ -23,7 +23,8 @@ from memctl.store.items import items as stored
 from memctl.text import source_trust
 from memctl.text.block import packing
 from memctl.text.block.excerpt import Weighed, cost, stems
-from memctl.text.block.packing import Block, BlockEntry, Frame, Labels
+from memctl.text.block.frames import Compact, Frame, Full, format_search_results, header_lines
+from memctl.text.block.packing import Block, BlockEntry, Labels
 from memctl.text.clean import one_line
 from memctl.text.tokens import CHARS_PER_TOKEN, estimate_tokens
 from memctl.types import MemoryItem
@@ -101,8 +102,6 @@ class Recalled(Result):
 
     def catalog(self) -> list[dict[str, Any]]:
         """The items in the block, without their whole contents."""
-        from memctl.text.block.version1 import format_search_results
-
         delivered = set(self.block.ids)
         items = format_search_results([i for i in self.items if i.id in delivered], "")
         if not self.ctx.db.trusted:
@@ -149,12 +148,10 @@ def recall_block(
             ranked = deliver(retriever, found, but=but)
             # What the rules have left out just now does not count: that it has the words would tell what it says.
             matched = found.total - (len(found.candidates) - len(ranked.items))
-            frame = Frame() if form.frame == "none" else packing.Compact(header=not form.no_header)
+            frame = Frame() if form.frame == "none" else Compact(header=not form.no_header)
             if form.frame == "full":
-                from memctl.text.block import version1
-
-                head = None if form.no_header else version1.header_lines(kind, room, matched)
-                frame = version1.Full(head, room)
+                head = None if form.no_header else header_lines(kind, room, matched)
+                frame = Full(head, room)
             chosen = choose_passages(ranked, room, whole=form.mode == "catalog")
             block = (_list_items if form.mode == "catalog" else packing.build)(chosen, frame, room, ranked.words)
             meta = {}

@@ -128,12 +128,12 @@ class Retriever:
     def abstains(self, found: SearchResult) -> bool:
         """Whether what was found answers too little of the question; then it is emptied, and stderr says so.
 
-        With `auto` nobody asked, and the rule for that decides too (`memctl.retrieve.explain.worth_saying`).
+        With `auto` nobody asked, and the rule for that decides too (`memctl.retrieve.abstention.worth_saying`).
         """
         least, auto = self.request.min_coverage, self.request.auto
         if not found.candidates or (least <= 0 and not auto):
             return False
-        from memctl.retrieve.explain import coverage, worth_saying
+        from memctl.retrieve.abstention import coverage, worth_saying
 
         if auto and not worth_saying(found):
             why = "Nothing is worth saying unasked."
@@ -171,7 +171,7 @@ class Retriever:
         """Say which words of the question no item has, and what was looked for instead; the same as data."""
         if not any(term.guessed for term in (*found.terms, *found.rest)):
             return {}
-        from memctl.retrieve.guesses import guessed_words
+        from memctl.retrieve.terms import guessed_words
 
         guessed = guessed_words(found)
         for word, instead in guessed.items():

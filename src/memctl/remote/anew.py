@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from memctl.annotations import TYPE_CHECKING
 from memctl.remote import merge, segments
 from memctl.remote.carrier import LostRace, SegmentPlace
-from memctl.remote.problems import RemoteInvalid
+from memctl.remote.errors import RemoteInvalid
 from memctl.store import remotes
 from memctl.store.remotes import KnownLog, OutgoingSegment
 

@@ -8,7 +8,7 @@ from memctl.annotations import Any, args_of
 from memctl.item_policy import REFUSED, ItemPolicy, tidy_statement
 from memctl.names import LinkRelation
 from memctl.remote import merge
-from memctl.remote.problems import RemovalsWait
+from memctl.remote.errors import RemovalsWait
 from memctl.remote.stock import FROM_REMOTE, RemoteRows, fields_of, free_id, written
 from memctl.store import conflicts, quarantine, remotes
 from memctl.store.database import Database

@@ -21,7 +21,7 @@ from memctl.item_policy import ItemPolicy
 from memctl.remote import anew, merge, segments
 from memctl.remote.arrival import Arrival, check_removals
 from memctl.remote.carrier import LostRace, SegmentPlace
-from memctl.remote.problems import RemoteUnreachable
+from memctl.remote.errors import RemoteUnreachable
 from memctl.remote.sealing import RemoteSeal, SealProblem
 from memctl.remote.stock import Stock, TheirStates
 from memctl.store import quarantine, remotes

@@ -14,7 +14,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 from memctl.annotations import TYPE_CHECKING, Any
 from memctl.remote.carrier import ReadAhead, SegmentPlace, folded_name
-from memctl.remote.problems import CarrierMissing
+from memctl.remote.errors import CarrierMissing
 from memctl.remote.segments import SegmentName, is_replica, parse_name
 from memctl.text.clean import one_line
 

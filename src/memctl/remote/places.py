@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 
 from memctl import ids
 from memctl.annotations import TYPE_CHECKING
-from memctl.remote.problems import RemoteInvalid
+from memctl.remote.errors import RemoteInvalid
 
 if TYPE_CHECKING:
     from memctl.remote.carrier import Carrier

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from memctl import ids
 from memctl.annotations import TYPE_CHECKING, Any
 from memctl.remote.carrier import LostRace, ReadAhead, SegmentPlace
-from memctl.remote.problems import CarrierMissing
+from memctl.remote.errors import CarrierMissing
 from memctl.remote.segments import SegmentName, is_replica, parse_name
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from importlib import import_module
 
 from memctl import ids
 from memctl.annotations import Any, NamedTuple
-from memctl.remote.problems import RemoteInvalid
+from memctl.remote.errors import RemoteInvalid
 
 MARK = b"memctl-sealed "
 #: What ssh-keygen signs for, and seconds that it may take: somebody may have to touch a key.

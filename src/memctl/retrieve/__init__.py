@@ -1,4 +1,4 @@
-"""From a question to passages: search, score, packing into a token budget."""
+"""From a question to candidates in order: terms, search, ranking; and whether they answer it at all."""
 
 from memctl.retrieve.candidates import SearchResult
 from memctl.retrieve.find import search

@@ -1,40 +1,18 @@
-"""From a question to candidates: the terms that the index is asked for, and the items that hold any of them.
+"""From terms to candidates: the items that hold any of the words of a question, by BM25.
 
-A question's words are looked for with their other forms, pieces of identifiers and pairs. Rare words find the items;
-common ones only count in those. So the cost follows the rarest words, not the store.
+Rare words find the items; common ones only count in those. So the cost follows the rarest words, not the store.
 """
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
-from itertools import pairwise
+from collections.abc import Iterable, Sequence
 
+from memctl.retrieve.terms import COMMON, Term, known_terms
 from memctl.store.database import Database
 from memctl.store.filters import Filters
 from memctl.store.search import index
 from memctl.store.search.index import Candidate
-from memctl.text.clean import union
-from memctl.text.query import Query, grams, is_paired, light_words, other_forms, stem
+from memctl.text.query import Query
 
-#: What a match counts beside the word itself: an irregular form or other prefix, the beginning of a word in a language
-#: that the stemmer does not know.
-IRREGULAR = 0.7
-BEGINNING = 0.5
-#: What a piece of an identifier and two words written as one ("auth service": AuthService) count beside a word.
-PART = 0.7
-#: What a word counts that fits any subject ("make", "several", "given").
-LIGHT = 0.5
-#: Words of this length in a language that the stemmer does not know are also found by their beginning; in an index
-#: without a stemmer, all are.
-INFLECTED_MIN_LEN = 6
-PREFIX_MIN_LEN = 5
-
-#: Letters that are written as two, or as another one, as well; of a word with more of them, only MANY are written
-#: otherwise one by one.
-MANY = 3
-LIGATURES = (("œ", "oe"), ("æ", "ae"), ("ß", "ss"), ("\u0451", "\u0435"))
-
-#: A word that this many items have does not find items: it only counts in those that rarer words found.
-COMMON = 5000
 #: Words are looked up, the rarest first, until they have this many matches: as many as a third of the store has items
 #: (what is in more of them tells little, and only counts in what was found), but LEAST in a small store, and in a
 #: large one no more than COST, which are read in some 25 ms.
@@ -49,64 +27,7 @@ NEWEST = 400
 #: The best items are looked at more closely; the order below them is that of the words alone.
 POOL = 80
 
-Forms = list[tuple[str, float]]
 Scores = dict[int, float]
-
-
-class Term:
-    """Something to look for.
-
-    word    as typed, or a guess at what was meant
-    root    what stands for it inside a text: lower case, without a common ending
-    weight  what it counts beside a whole word of the query
-    whole   whether it is a word of the query, not a piece of one or a pair
-    pair    whether it is two words of the query written as one
-    guessed whether no item has it, and its forms are what it may have meant
-    forms   FTS5 expressions that find it, with what each counts
-    counts  how many rows of the index each of these matches (COMMON: that many or more)
-    found   how many items have it, about; COMMON for that many or more
-    rows    how strongly each item holds it, by rowid; empty before it was looked up
-    """
-
-    __slots__ = ("counts", "forms", "found", "guessed", "pair", "root", "rows", "weight", "whole", "word")
-
-    def __init__(
-        self, word: str, forms: Forms, weight: float = 1.0, *, whole: bool = False, pair: bool = False
-    ) -> None:
-        self.word, self.forms, self.weight, self.whole, self.pair = word, forms, weight, whole, pair
-        self.root = stem(word)
-        self.counts: list[int] = []
-        self.guessed = False
-        self.found = 0
-        self.rows: Mapping[int, float] = {}
-
-    def count(self, db: Database) -> int:
-        """Count how many items have it."""
-        self.counts = [index.count_matches(db, expression, COMMON) for expression, _ in self.forms]
-        self.found = min(COMMON, sum(self.counts))
-        return self.found
-
-    @property
-    def expression(self) -> str:
-        """The FTS5 expression that finds any of its forms."""
-        return " OR ".join(expression for expression, _ in self.forms)
-
-    def look_up(self, db: Database, filters: Filters, size: int) -> None:
-        """Find out which items have it, and how strongly; the strongest of its forms counts."""
-        for (expression, worth), count in zip(self.forms, self.counts, strict=True):
-            if not count:
-                continue
-            matching = index.count_matches(db, expression, size) if count >= COMMON else count
-            found = index.match_strengths(db, expression, filters, size, matching)
-            if filters.scopes is not None and index.has_other_scopes(db, filters.scopes):
-                found = index.strengths_in_scopes(db, found, filters.scopes)
-            if not self.rows and worth == 1.0:
-                self.rows = found
-                continue
-            rows = dict(self.rows)
-            for row, strength in found.items():
-                rows[row] = max(rows.get(row, 0.0), worth * strength)
-            self.rows = rows
 
 
 class SearchResult:
@@ -153,70 +74,6 @@ class SearchResult:
         """What a word weighs: more, the fewer items of the scope have it."""
         n = len(term.rows) or min(term.found, self.items)
         return term.weight * math.log1p((max(0, self.items - n) + 0.5) / (n + 0.5))
-
-
-# --- from the question to terms ---------------------------------------------------------------------------------
-
-
-def known_terms(db: Database, query: Query, *, pieces: bool = True) -> list[Term]:
-    """The terms that some item has, the rarest first; for a word that none has, what it may have meant.
-
-    pieces  where no word is known, words that have one of them inside, too
-    """
-    asked = terms_of(query, stems=index.is_stemming(db), pairs=bool(query.runs) and index.has_pairs(db))
-    pairs = [term for term in asked if term.pair]
-    if pairs and not index.count_matches(
-        db, " OR ".join(expression for term in pairs for expression, _ in term.forms), 1
-    ):
-        asked = asked[: -len(pairs)]
-    known = [term for term in asked if term.count(db)]
-    unknown = [term for term in asked if term.whole and not term.found and not is_paired(term.word)]
-    for term in unknown:
-        from memctl.retrieve.guesses import guess_forms
-
-        term.forms, term.guessed = guess_forms(db, term.word, pieces=pieces and not known), True
-    known += [term for term in unknown if term.count(db)]
-    return sorted(known, key=lambda term: term.found)
-
-
-def terms_of(query: Query, *, stems: bool, pairs: bool = False) -> list[Term]:
-    """What to look for; whether the index stems words, and whether it holds pairs of characters."""
-    words = {stem(word): word for word in reversed(query.terms)}  # of two forms of a word the first is asked for
-    light = light_words(query.language)
-    out = [
-        Term(word, _forms(word, query, stems), LIGHT if word.lower() in light else 1.0, whole=True)
-        for word in reversed(words.values())
-    ]
-    out += [Term(part, _forms(part, query, stems), PART) for part in query.parts]
-    for gram in union(*map(grams, filter(is_paired, query.runs))) if pairs else ():
-        if len(gram) == 1:  # all pairs that begin with it
-            out.append(Term(gram, [(index.quote_phrase(gram) + "*", 1.0)]))
-        elif gram not in words.values():
-            out.append(Term(gram, [(index.quote_phrase(gram), 1.0)]))
-    plain = [word for word in query.terms if word.isalnum()]
-    return out + [Term(a + b, [(index.quote_phrase(a + b), 1.0)], PART, pair=True) for a, b in pairwise(plain)]
-
-
-def _forms(word: str, query: Query, stems: bool) -> Forms:
-    forms = [(index.quote_phrase(word), 1.0)]
-    if not stems:
-        if len(word) >= PREFIX_MIN_LEN and index.is_long_enough_prefix(stem(word)):
-            forms = [(index.quote_phrase(stem(word)) + "*", 1.0)]
-        elif len(word) == PREFIX_MIN_LEN - 1 and word[-1] in "sS":  # JWTs
-            forms.append((index.quote_phrase(word[:-1]), 1.0))
-    elif query.language != "en" and len(word) >= INFLECTED_MIN_LEN and word.isalpha():
-        forms.append((index.quote_phrase(stem(word, query.language)) + "*", BEGINNING))
-    low = word.lower()
-    for one, two in LIGATURES:  # to the index it is a letter of its own
-        for written, other in ((one, two), (two, one)):
-            parts = low.split(written)
-            spelled = [written.join(parts[:n]) + other + written.join(parts[n:]) for n in range(1, len(parts))]
-            forms += [(index.quote_phrase(each), 1.0) for each in union(spelled[:MANY], [other.join(parts)]) if spelled]
-    forms += [(index.quote_phrase(other), IRREGULAR) for other in other_forms(word, query.language)]
-    return forms
-
-
-# --- from terms to candidates -----------------------------------------------------------------------------------
 
 
 def find_candidates(

@@ -17,7 +17,7 @@ from memctl.store import connect
 from memctl.store.database import Database
 from memctl.store.filters import utc, utc_of
 from memctl.store.items import items
-from memctl.store.search import fts
+from memctl.store.search import rebuild
 from memctl.types import MemoryItem
 
 #: The reason of a revision that `memctl scan --store` made begins so.
@@ -52,7 +52,7 @@ def view_as_of(db: Database, moment: str) -> Iterator[None]:
             if any(reworded for _, _, reworded in changed):
                 from memctl.store import schema
 
-                tokenizer = fts.tokenizer_of(db)
+                tokenizer = rebuild.tokenizer_of(db)
                 if tokenizer is not None:
                     db.run(
                         schema.fts_table(tokenizer).replace("CREATE VIRTUAL TABLE ", "CREATE VIRTUAL TABLE temp.", 1)

@@ -20,7 +20,7 @@ from memctl.names import TIERS
 from memctl.store import check, connect
 from memctl.store.database import FAILURES, Database, translate
 from memctl.store.items import items
-from memctl.store.search import fts
+from memctl.store.search import rebuild
 from memctl.types import MemoryItem
 
 #: What the new store makes itself.
@@ -438,7 +438,7 @@ def vacuum(db: Database) -> tuple[int, int]:
     db.run("PRAGMA wal_checkpoint(TRUNCATE)")
     before = os.path.getsize(db.path)
     db.run("VACUUM")  # which may number the rows anew
-    fts.repair_index(db)
+    rebuild.repair_index(db)
     db.run("PRAGMA optimize")
     db.run("PRAGMA wal_checkpoint(TRUNCATE)")
     return before, os.path.getsize(db.path)

@@ -9,7 +9,7 @@ from memctl.annotations import Literal, NamedTuple
 from memctl.names import TIERS, VALIDATIONS
 from memctl.store import connect, migrate, schema
 from memctl.store.database import BATCH, FTS, Database, index_state
-from memctl.store.search import fts
+from memctl.store.search.rebuild import rebuild_index, tokenizer_of
 from memctl.text.query import PAIRED, POINTS
 
 #: What SQLite says of damaged pages, this many lines of it.
@@ -105,12 +105,10 @@ def note_time(db: Database, key: str) -> None:
 def _check_index(db: Database) -> Check:
     state = index_state(db)
     if state == "none":
-        return Check(
-            "fts_index", "warn", "none", "There is no full-text index: searches read the text", fts.rebuild_index
-        )
+        return Check("fts_index", "warn", "none", "There is no full-text index: searches read the text", rebuild_index)
     if state == "unknown":
         message = "Nobody knows whether the full-text index says what the items say: another program keeps it"
-        return Check("fts_index", "warn", state, message, fts.rebuild_index)
+        return Check("fts_index", "warn", state, message, rebuild_index)
     if state == "sound":
         try:
             state = "sound" if _fits(db) else "unsound"
@@ -118,7 +116,7 @@ def _check_index(db: Database) -> Check:
             return Check("fts_index", "warn", "unchecked", f"The full-text index could not be checked: {exc.message}")
     if state == "sound":
         return Check("fts_index", "pass", "ok", "The full-text index says what the items say")
-    return Check("fts_index", "fail", state, "The full-text index does not say what the items say", fts.rebuild_index)
+    return Check("fts_index", "fail", state, "The full-text index does not say what the items say", rebuild_index)
 
 
 def _fits(db: Database) -> bool:
@@ -138,9 +136,7 @@ def _fits(db: Database) -> bool:
 
 def _fits_anew(db: Database) -> bool:
     """The same for an index that also holds pairs of characters, which SQLite's own check knows nothing of."""
-    db.run(
-        f"CREATE VIRTUAL TABLE temp.memctl_fresh USING fts5(a, b, c, d, content='', tokenize='{fts.tokenizer_of(db)}')"
-    )
+    db.run(f"CREATE VIRTUAL TABLE temp.memctl_fresh USING fts5(a, b, c, d, content='', tokenize='{tokenizer_of(db)}')")
     try:
         db.run(
             "INSERT INTO temp.memctl_fresh(rowid, a, b, c, d) "

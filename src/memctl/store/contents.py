@@ -5,7 +5,7 @@ from contextlib import suppress
 from memctl import errors
 from memctl.annotations import Any
 from memctl.store.database import Database, index_state
-from memctl.store.search import fts
+from memctl.store.search import rebuild
 
 #: In `schema_meta`: when the store was last checked and found sound, and when it was last backed up.
 VERIFIED_KEY, BACKUP_KEY = "memctl_verified_at", "memctl_backup_at"
@@ -64,7 +64,7 @@ def count_contents(db: Database, scopes: tuple[str, ...] | None = None, corpus_i
         active, withheld = active + count, withheld + count * (injectable == 0)
         for column, value in (("tier", tier), ("type", type_), ("scope", scope)):
             by[column][value] = by[column].get(value, 0) + count
-    tokenizer = fts.tokenizer_of(db) if "memory_items_fts" in db.tables else None
+    tokenizer = rebuild.tokenizer_of(db) if "memory_items_fts" in db.tables else None
     stored = db.meta("fts_tokenizer")
     in_order = {column: dict(sorted(counts.items(), key=lambda one: str(one[0]))) for column, counts in by.items()}
     return {
@@ -133,6 +133,6 @@ def reset_store(db: Database, *, preserve_mounts: bool, dry_run: bool) -> dict[s
         with suppress(errors.MemctlError):  # another reader may hold the file
             erase_traces(db)
             db.run("VACUUM")  # which may renumber rows
-            fts.repair_index(db, None)
+            rebuild.repair_index(db, None)
             db.run("PRAGMA wal_checkpoint(TRUNCATE)")
     return {"dry_run": dry_run} | counts

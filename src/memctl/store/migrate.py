@@ -7,7 +7,7 @@ from memctl import errors, ids
 from memctl.annotations import NamedTuple
 from memctl.store import schema
 from memctl.store.database import STATE, Database
-from memctl.store.search import fts
+from memctl.store.search import rebuild
 
 
 class Migration(NamedTuple):
@@ -46,7 +46,7 @@ def migrate(db: Database, tokenizer: str | None = None) -> None:
                 if step in pending_steps(db):  # else another process did it while we waited
                     _apply(db, step, tokenizer)
         db.look()
-    if fts.repair_index(db, tokenizer):
+    if rebuild.repair_index(db, tokenizer):
         version = db.schema_version()
         if db.value(f"SELECT schema_version FROM {STATE}") != version:  # so that nobody compares the triggers again
             with db.atomic():
@@ -127,7 +127,7 @@ def _apply(db: Database, step: Migration, tokenizer: str | None) -> None:
             db.run("INSERT INTO schema_meta(key, value) VALUES (?, ?) ON CONFLICT DO NOTHING", (key, value))
         db.set_meta("schema_version", str(schema.SCHEMA_VERSION))
     if step.number in (1, 6, 8):
-        fts.repair_index(db, tokenizer)
+        rebuild.repair_index(db, tokenizer)
     db.run(
         "INSERT INTO memctl_migrations(number, name, applied_at) VALUES (?, ?, ?)",
         (step.number, step.name, ids.timestamp()),

@@ -15,7 +15,7 @@ from memctl.store.documents import passages
 from memctl.store.filters import Filters
 from memctl.store.items import events, items
 from memctl.store.schema import tokenizer as resolve
-from memctl.store.search import fts, vectors
+from memctl.store.search import rebuild, vectors
 
 if TYPE_CHECKING:
     from memctl.retrieve.embedding import Embedder
@@ -187,7 +187,7 @@ def reindex(
         db.close()
     if acting.dry_run:
         ctx.narrow(READ)
-    before = fts.tokenizer_of(ctx.db)
+    before = rebuild.tokenizer_of(ctx.db)
     if before is None:
         raise errors.StoreFailed(path=ctx.db.path, reason="this SQLite has no full-text search (FTS5)")
     after = resolve(tokenizer) if tokenizer is not None else before
@@ -202,7 +202,7 @@ def reindex(
 
     with ctx.db.atomic():
         placed = passages.complete_positions(ctx.db)
-        count = fts.rebuild_index(ctx.db, after, progress)
+        count = rebuild.rebuild_index(ctx.db, after, progress)
         seconds = ids.monotonic() - start
         details = {
             "previous_tokenizer": before, "new_tokenizer": after, "tokenizer_changed": before != after,

@@ -52,7 +52,7 @@ def purge(
     tombstone away. A purge cannot be undone; `forget` can. Of an item that `undo` took away, known by its whole id, it
     deletes what is kept to bring it back. Conversations that quote it stay; `session delete` deletes those.
     """
-    from memctl.store import quarantine, runs
+    from memctl.store import quarantine, undo
 
     if list_ or again:
         return _list_purged(ctx) if list_ else _let_back(ctx, id or [])
@@ -61,7 +61,7 @@ def purge(
         ctx.narrow(READ)
     why = checked_reason(ctx, reason, "purge") or "purged"
     asked = Selection(**vars(wanted) | {"dry_run": not doing})
-    undone = runs.kept_items(ctx.db, id or ())
+    undone = undo.kept_items(ctx.db, id or ())
     named = [one for one in id if one not in undone] if id is not None else None
     found = select_items(ctx, "purge", named, asked, gone=archived) if named or not undone else []
     ids = [*undone, *(item.id for item in found)]

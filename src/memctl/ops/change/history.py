@@ -14,7 +14,7 @@ from memctl.text.clean import one_line
 
 if TYPE_CHECKING:
     from memctl.lifecycle.states import ItemState
-    from memctl.store.runs import Run, Undone
+    from memctl.store.undo import Run, Undone
     from memctl.types import MemoryItem
 
 ItemId = Annotated[str, Arg("the item's id, whole or shortened to four digits or more", metavar="MEM-ID")]
@@ -244,15 +244,15 @@ def log(
     A run is one command, one call of a tool, or one call of the Python interface that wrote, in however many steps. The
     log says who did it, why, and to which items. What only counts uses is no run.
     """
-    from memctl.store import runs
+    from memctl.store import undo
     from memctl.store.items import items
 
-    every = runs.list_runs(ctx.db, since=first_moment(since), command=command)
+    every = undo.list_runs(ctx.db, since=first_moment(since), command=command)
     found = every[:limit]
-    names = {run.number: run.id for run in runs.list_runs(ctx.db, runs={n for one in found for n in one.undoes})}
+    names = {run.number: run.id for run in undo.list_runs(ctx.db, runs={n for one in found for n in one.undoes})}
     rows, lines = [], []
     for run in found:
-        counts, changed = runs.count_changes(ctx.db, run), runs.changed_items(ctx.db, run, _MOST_IN_LINE)
+        counts, changed = undo.count_changes(ctx.db, run), undo.changed_items(ctx.db, run, _MOST_IN_LINE)
         titles = {item.id: one_line(item.title, _TITLE) for item in items.get_many(ctx.db, [key for key, _ in changed])}
         undoes = [names[number] for number in run.undoes if number in names]
         total = counts.get("made", 0) + counts.get("changed", 0)
@@ -319,7 +319,7 @@ def undo(
     The newest runs come back exactly. Of an earlier one, what somebody changed since is left alone and named. What was
     deleted for good (purge, reset, a session) stays so.
     """
-    from memctl.store import runs
+    from memctl.store import undo
 
     with ctx.db.atomic():  # of several at a time, each takes back another run
         chosen = _choose(ctx, run.strip())
@@ -331,22 +331,22 @@ def undo(
                                 "rows": 0, "kept": [], "kept_total": 0})  # fmt: skip
         titles = _titles(ctx, chosen)
         with ctx.at_work("undo"):
-            done = runs.undo(ctx.db, chosen, dry_run=acting.dry_run)
+            done = undo.undo(ctx.db, chosen, dry_run=acting.dry_run)
     return _report_undone(chosen, done, titles | _titles(ctx, chosen), dry_run=acting.dry_run)
 
 
 def _choose(ctx: Context, wanted: str) -> "list[Run]":
     """The run of this name, or as many of the newest; none when there is nothing to undo. Raises RunFinal."""
-    from memctl.store import runs
+    from memctl.store import undo
 
     if not (wanted.isdecimal() and len(wanted) < 4):
-        return [runs.find_run(ctx.db, wanted)]
+        return [undo.find_run(ctx.db, wanted)]
     count = int(wanted)
     if not 1 <= count < _MOST_UNDONE:
         raise UsageError(f"the number of runs must be from 1 to {_MOST_UNDONE - 1}, not {count}", command="undo")
-    chosen, final = runs.newest_standing(ctx.db, count)
+    chosen, final = undo.newest_standing(ctx.db, count)
     if final and not chosen:
-        raise runs.final_error(final[0])
+        raise undo.final_error(final[0])
     if final and len(chosen) == count:
         named = ", ".join(f"{one.id} ({one.command})" for one in final[:_MOST_IN_LINE])
         more = f" and {len(final) - _MOST_IN_LINE} more" if len(final) > _MOST_IN_LINE else ""
@@ -356,10 +356,10 @@ def _choose(ctx: Context, wanted: str) -> "list[Run]":
 
 def _titles(ctx: Context, chosen: "Sequence[Run]") -> dict[str, str]:
     """The titles of the items that runs changed, those that are there now."""
-    from memctl.store import runs
+    from memctl.store import undo
     from memctl.store.items import items
 
-    keys = [key for run in chosen for key, _ in runs.changed_items(ctx.db, run, _MOST_NAMED)]
+    keys = [key for run in chosen for key, _ in undo.changed_items(ctx.db, run, _MOST_NAMED)]
     return {item.id: one_line(item.title, _TITLE) for item in items.get_many(ctx.db, keys[:_MOST_NAMED])}
 
 

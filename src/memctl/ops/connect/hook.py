@@ -12,7 +12,7 @@ from memctl.operation import READ, WRITE, Access, Arg, PlainResult, operation
 
 if TYPE_CHECKING:
     from memctl.clients.known import Client, Event
-    from memctl.reading.unasked import SessionMemory
+    from memctl.reading.hook_context import SessionMemory
 
 #: Seconds after which a hook ends without a word. Clients wait longer; on a busy machine its own work takes one or two.
 DEADLINE = 4.0
@@ -81,9 +81,9 @@ def _ended_after(seconds: float) -> Iterator[None]:
 def _answer(ctx: Context, client: "Client", event: "Event") -> PlainResult:
     """What the client is to read of an event, as a result; its lines are empty where there is nothing to say."""
     from memctl.clients import known
-    from memctl.reading import unasked
+    from memctl.reading import hook_context
 
-    memory = unasked.SessionMemory(client.name, event.session)
+    memory = hook_context.SessionMemory(client.name, event.session)
     if event.name in ("pre-compact", "post-compact") or event.source in ("clear", "compact"):
         memory.forget()
     told: tuple[str, list[str], Callable[[], object] | None] = "", [], None
@@ -143,10 +143,10 @@ def _context(
     ctx: Context, event: "Event", memory: "SessionMemory"
 ) -> "tuple[str, list[str], Callable[[], object] | None]":
     """What the model is told, the items that it was given whole, and the bookkeeping for when it is out."""
-    from memctl.reading import unasked
+    from memctl.reading import hook_context
 
     if event.name == "prompt":
-        found = unasked.at_prompt(ctx, event.prompt, memory)
+        found = hook_context.at_prompt(ctx, event.prompt, memory)
         if found is None:
             return "", [], None
         return PROMPTED + found.text, list(found.block.ids), found.settle
@@ -157,7 +157,7 @@ def _context(
     left = None
     if event.source != "clear" and ctx.db.trusted:
         left = handover.session_named(ctx, event.session) if goes_on else handover.last_session(ctx, event.session)
-    block = unasked.at_start(ctx, memory, handover.TOKENS if left else 0)
+    block = hook_context.at_start(ctx, memory, handover.TOKENS if left else 0)
     text = "" if block is None else block.text
     told = handover.told_of(ctx, left, known=text) if left else ""
     whole = told + text

@@ -6,11 +6,11 @@ from contextlib import suppress
 from memctl import errors
 from memctl.annotations import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
 from memctl.clients import eco as mode
-from memctl.clients.eco_files import EcoWiring, GuardWiring
-from memctl.clients.files import FileEdit, apply, finish
+from memctl.clients.eco_entries import EcoWiring, GuardWiring
+from memctl.clients.entries import Wiring
+from memctl.clients.file_edits import FileEdit, apply, finish
 from memctl.clients.known import CLIENTS, Scope
 from memctl.clients.known import client as known
-from memctl.clients.wiring import Wiring
 from memctl.context import Context
 from memctl.operation import NONE, WRITE, Arg, PlainResult, operation
 from memctl.ops.start.init import init

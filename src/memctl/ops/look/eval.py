@@ -103,7 +103,8 @@ def _read_questions(ctx: Context, file: str) -> list[Question]:
 def _says_phrase(retriever: Retriever, filters: Filters, question: Question, budget: int) -> bool:
     """Whether the block that recall gives for the question says one of its phrases."""
     from memctl.reading.block import choose_passages, deliver
-    from memctl.text.block.packing import Compact, build
+    from memctl.text.block.frames import Compact
+    from memctl.text.block.packing import build
 
     found, _ = retriever.find_for_block(question.text, budget, filters=filters.replace(injectable=True))
     ranked = deliver(retriever, found)

@@ -214,9 +214,9 @@ def _graph_lines(format: Format, data: dict[str, Any]) -> Iterator[str]:
             yield from map(encode, rows[-1:])
             yield "]," if name == "nodes" else "]}"
     elif format != "lines":
-        from memctl.text import graph_formats
+        from memctl.reading import graph as formats
 
-        yield from getattr(graph_formats, f"to_{format}")(nodes, edges)
+        yield from getattr(formats, f"to_{format}")(nodes, edges)
     else:
         labels = {node["id"]: node["label"] for node in nodes if node["kind"] in ("item", "passage")}
         for edge in edges:

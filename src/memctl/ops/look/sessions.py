@@ -159,13 +159,13 @@ def _delete_sessions(ctx: Context, found: "list[Session]", *, yes: bool) -> Plai
 
 def _judge_use(ctx: Context, session_id: str) -> None:
     """Note which of the items that the newest turn was given its answer used."""
-    from memctl.reading import usefulness
-    from memctl.reading.unasked import Telling, prompt_mark
+    from memctl.reading.hook_context import Telling, prompt_mark
+    from memctl.reading.learning import Answered, judge_conversation
     from memctl.store import sessions
 
     for turn in sessions.list_turns(ctx.db, session_id, 1):
         told = Telling(prompt_mark(turn.question), 0, turn.sources)
-        usefulness.judge_conversation(ctx.db, session_id, [told], [usefulness.Answered(turn.question, turn.answer)])
+        judge_conversation(ctx.db, session_id, [told], [Answered(turn.question, turn.answer)])
 
 
 # --- a turn, by a program -----------------------------------------------------------------------------------------

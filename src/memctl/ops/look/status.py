@@ -9,7 +9,7 @@ from memctl.context import Context
 from memctl.operation import READ, Arg, Fields, PlainResult, operation
 from memctl.parameters import Passages, ReadIn, ReadRequest, Source, seen_through
 from memctl.store.filters import Filters
-from memctl.store.search.fts import DOUBTS
+from memctl.store.search.rebuild import DOUBTS
 from memctl.text.clean import bar, one_line
 from memctl.text.tokens import CHARS_PER_TOKEN, estimate_tokens
 
@@ -52,7 +52,7 @@ def status(
     more.
     """
     if short:
-        from memctl.reading.short import status_in_short
+        from memctl.context import status_in_short
 
         few, line = status_in_short(ctx)
         return PlainResult(few, [line] if line else [])
@@ -176,7 +176,7 @@ def stats(
     from memctl.store import contents
     from memctl.store.documents import corpus
     from memctl.store.items import attributes, items
-    from memctl.text.block.version1 import FORMAT_VERSION
+    from memctl.text.block.frames import FORMAT_VERSION
 
     seen = seen_through(ctx, workspace, Filters(None if scope is None else (scope,)))
     counts = contents.count_contents(ctx.db, seen.scopes, seen.corpus_id)

@@ -146,7 +146,7 @@ def _refuse_misplaced(action: str, name: str | None, url: str | None, **given: b
 
 def _chosen(ctx: Context, name: str | None) -> "list[Remote]":
     """The remotes that are meant. Raises RemoteNotFound."""
-    from memctl.remote.problems import RemoteNotFound
+    from memctl.remote.errors import RemoteNotFound
     from memctl.store import remotes
 
     found = [one for one in remotes.list_remotes(ctx.db) if name in (None, one.name)]
@@ -161,7 +161,7 @@ def _chosen(ctx: Context, name: str | None) -> "list[Remote]":
 def _init(ctx: Context, url: str, scopes: list[str], *, read_only: bool, dry_run: bool) -> PlainResult:
     """Make a database ready; the answer is a script for psql, which admits a member."""
     from memctl.remote import places, postgres
-    from memctl.remote.problems import RemoteInvalid
+    from memctl.remote.errors import RemoteInvalid
 
     ctx.narrow(NONE)
     names = [one_line(ctx.scope_named(one.strip()), 200) for one in scopes]
@@ -184,7 +184,7 @@ def _add(
 ) -> PlainResult:
     from memctl.item_policy import ItemPolicy
     from memctl.remote import places
-    from memctl.remote.problems import RemoteInvalid
+    from memctl.remote.errors import RemoteInvalid
     from memctl.remote.sealing import RemoteSeal
     from memctl.store import remotes
 
@@ -262,8 +262,8 @@ def _exchange(ctx: Context, one: "Remote") -> "RemoteExchange":
 
 def _follow(ctx: Context, name: str | None, interval: float, *, yes: bool) -> PlainResult:
     """Exchange again and again, each time as a run of its own, until it is interrupted."""
+    from memctl.remote.errors import RemoteUnreachable
     from memctl.remote.places import waiting_at
-    from memctl.remote.problems import RemoteUnreachable
 
     ctx.note("[remote] Watching; ^C stops")
     done = PlainResult({"status": "ok", "total": 0, "truncated": False, "remotes": []}, [])
@@ -400,7 +400,7 @@ def _log(ctx: Context, one: "Remote", limit: int) -> PlainResult:
 
 
 def _verify(ctx: Context, one: "Remote") -> PlainResult:
-    from memctl.remote.problems import RemoteUnreachable
+    from memctl.remote.errors import RemoteUnreachable
     from memctl.remote.state import verified
 
     if not ctx.db.trusted:  # it would be somebody else who says where this machine connects to
@@ -425,8 +425,8 @@ def _verify(ctx: Context, one: "Remote") -> PlainResult:
 
 def _compact(ctx: Context, one: "Remote", log: str | None) -> PlainResult:
     from memctl.remote.anew import compacted, compacted_for
+    from memctl.remote.errors import RemoteInvalid, RemoteUnreachable
     from memctl.remote.places import drop_copy
-    from memctl.remote.problems import RemoteInvalid, RemoteUnreachable
 
     if one.read_only:
         raise errors.UsageError(f"{one.name} is read only", command="remote")

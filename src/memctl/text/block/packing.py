@@ -3,24 +3,24 @@
 The budget is a promise: header, passages and footer together, with the line break that ends the output, never cost
 more. Passages are taken in the order given; one that is too long is cut, one that does not fit does not stop the rest.
 
-`Compact` is format_version 2, the default; `Frame` writes the passages alone; `memctl.text.block.version1` has
-version 1. docs/formats.md has the grammar of both versions.
+How a passage and what stands around it are written, `memctl.text.block.frames` says.
 """
 
 from collections.abc import Mapping, Sequence
 
 from memctl.annotations import TYPE_CHECKING, Any, NamedTuple
-from memctl.text import jsons, source_trust
+from memctl.text import source_trust
 from memctl.text.block.excerpt import CUT, Excerpt, Weighed, cost, excerpt, opened
-from memctl.text.block.markers import COMPACT, FOOTER, HEADER
+from memctl.text.block.markers import HEADER
 from memctl.text.clean import one_line, union
 from memctl.text.contents import SIGNS, listed_pages
-from memctl.text.tokens import CHARS_PER_TOKEN, estimate_tokens
+from memctl.text.tokens import CHARS_PER_TOKEN
 
 if TYPE_CHECKING:
     import re
 
     from memctl.store.documents.passages import SourcePosition
+    from memctl.text.block.frames import Frame
 
 #: Of several passages none gets more than this share of the room before the others had theirs, and of many none more
 #: than SHARE characters: a question is answered more often by many short passages than by a few long ones.
@@ -456,101 +456,3 @@ def escaped(line: str) -> str:
             start = len(line) - len(line.lstrip())
             return f"{line[:start]}\\{line[start:]}"
     return line
-
-
-# --- what stands around passages -------------------------------------------------------------------------------------
-
-
-class Frame:
-    """How passages are written down; this one writes them alone, a blank line between them (`--frame none`).
-
-    version    the format_version that a reader is told
-    line_cost  what a content line costs beside its characters: the indent and the line break
-    """
-
-    version = 2
-    line_cost = 1
-
-    def around(self, count: int) -> int:  # noqa: ARG002 - nothing stands around them
-        """What stands around `count` passages costs at most, in characters, the last line break included."""
-        return 0
-
-    def cost(self, p: BlockEntry, count: int) -> int:  # noqa: ARG002 - the same for all
-        """What one of `count` passages costs without its content, at most: here the blank line after it."""
-        return 1
-
-    def write(self, passages: Sequence[BlockEntry]) -> tuple[str, int]:
-        """The block without its final line break, and its cost in tokens with it."""
-        text = "\n\n".join("\n".join(p.lines) for p in passages)
-        return text, estimate_tokens(text + "\n")
-
-
-class Compact(Frame):
-    """Version 2: a line for each passage, its content indented by one blank, so that no content line can be one.
-
-    Without `header` (`--no-header`) the passages stand alone.
-    """
-
-    line_cost = 2
-    head = f"{HEADER}\n{COMPACT}, best first\n"
-
-    def __init__(self, *, header: bool = True) -> None:
-        self.header = header
-
-    def around(self, count: int) -> int:
-        """The header and the footer."""
-        return len(self.head) + len(f"{FOOTER}{count}) ---\n") if self.header else 0
-
-    def cost(self, p: BlockEntry, count: int) -> int:  # noqa: ARG002 - the rank is not in it
-        """The line of a passage, with line numbers as long as they can get when it is cut."""
-        longest = len(compact_line(p))
-        if p.span:
-            longest = max(longest, len(compact_line(p._replace(span=(p.span[1], p.span[1])))))
-        return longest + 1
-
-    def write(self, passages: Sequence[BlockEntry]) -> tuple[str, int]:
-        """Header, passages, footer."""
-        out = [self.head] if self.header else []
-        day = ""
-        for p in passages:
-            out.append(f"{compact_line(p, day)}\n")
-            out += [f" {line}".rstrip() + "\n" for line in p.lines]
-            day = p.date
-        text = "".join(out)
-        text = f"{text}{FOOTER}{len(passages)}) ---" if self.header else text.removesuffix("\n")
-        return text, estimate_tokens(text + "\n")
-
-
-#: Marks of a passage's line in a block.
-_MARKS = frozenset(':;>"')
-
-
-def compact_line(p: BlockEntry, day: str = "") -> str:
-    """`[a3185e] docs/auth.md:12-19 > Tokens; ltm`, or `[a3185e] 2026-11-20 Auth decision; trust: low (model)`.
-
-    What is not the usual about a passage is said: its tier, its validation, whose word it is, what it stands for. A
-    statement of which there is nothing else to say does not repeat `day`, that of the one above it.
-    """
-    facts = [] if p.tier == "stm" else [p.tier]
-    if p.validation != "unverified":
-        facts.append(p.validation)
-    if p.trust:
-        facts.append(f"trust: {p.trust}")
-    facts += p.facts
-    if p.path:
-        path = p.path
-        if not _MARKS.isdisjoint(path):  # in JSON's quotes where it could be taken for one of the line's own
-            path = jsons.encode(path)
-        said = f"{path}:{place_within(p)}" + (f" > {p.heading}" if p.heading else "")
-    else:
-        date = "" if p.date == day and not p.heading and not facts else p.date
-        said = " ".join(filter(None, (date, p.heading)))
-    more = f"+{len(p.ids) - 1}" if len(p.ids) > 1 else ""
-    return f"[{p.handle}{more}] {'; '.join(part for part in (said, *facts) if part)}".rstrip()
-
-
-def place_within(p: BlockEntry) -> str:
-    """Where in its document a passage stands: lines, a page or the like, else its number."""
-    if p.span:
-        return ", ".join(str(first) if first == last else f"{first}-{last}" for first, last in p.spans or [p.span])
-    return p.anchor or f"chunk {p.chunk}"

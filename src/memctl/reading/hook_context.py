@@ -164,7 +164,8 @@ def at_start(ctx: "Context", memory: SessionMemory, less: int = 0) -> "Block | N
     from memctl.reading.block import choose_passages, deliver_scored
     from memctl.reading.request import Retriever, said_where
     from memctl.store.items import attributes, items
-    from memctl.text.block import packing
+    from memctl.text.block.frames import Compact
+    from memctl.text.block.packing import build
 
     if not ctx.db.trusted:
         return None
@@ -179,5 +180,5 @@ def at_start(ctx: "Context", memory: SessionMemory, less: int = 0) -> "Block | N
     told.sort(key=lambda item: -worth.get(item.id, attributes.NEUTRAL_IMPORTANCE))
     scores = {item.id: 1 - at / (2 * len(told)) for at, item in enumerate(told)}
     passages = choose_passages(deliver_scored(retriever, scores, (), but=memory.given), budget)
-    block = packing.build(passages, packing.Compact(), budget)
+    block = build(passages, Compact(), budget)
     return block if block.text else None

@@ -7,9 +7,9 @@ import re
 from memctl import __version__
 from memctl.annotations import TYPE_CHECKING
 from memctl.clients.eco import CONFIG
+from memctl.clients.entries import TEMPLATES, Wiring, command_line
 from memctl.clients.json_text import JsonText
 from memctl.clients.known import client
-from memctl.clients.wiring import TEMPLATES, Wiring, command_line
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 from memctl import errors
 from memctl.annotations import TYPE_CHECKING, Any
-from memctl.clients.files import FileEdit, give_back, is_shared
+from memctl.clients.file_edits import FileEdit, give_back, is_shared
 from memctl.clients.json_text import JsonText, Keys
 from memctl.clients.known import TAKING, TELLING
 from memctl.clients.toml_text import TomlText
