@@ -14,7 +14,7 @@ from functools import cached_property
 from memctl import errors, git, ids
 from memctl.extract import kind_of, needs_worker
 from memctl.paths import read_file, real_path
-from memctl.store import quarantine
+from memctl.store import purge
 from memctl.store.database import Database
 from memctl.store.documents import corpus, passages
 from memctl.store.items import citations, items
@@ -416,7 +416,7 @@ def stale_diff(db: Database, item_id: str, may_show: Callable[[str], bool]) -> l
             continue
         held = items.withheld_reasons(db, ids_of := json.loads(row.passages))
         before = None if "policy" in held.values() else _document_of(db, row.path, ids_of)
-        if before is None and not held and not quarantine.purged_ids(db, ids_of):
+        if before is None and not held and not purge.purged_ids(db, ids_of):
             before = _document_in_git(row, may_show)
         after = stored_document(db, row.moved_to or row.path)
         old, new = (_text_in(doc, row) if doc else [] for doc in (before, after))

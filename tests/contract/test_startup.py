@@ -35,7 +35,7 @@ OURS = {
     "memctl.context", "memctl.context.nearest", "memctl.reading.request", "memctl.registry", "memctl.state",
     "memctl.ops.recall.search",
     "memctl.retrieve", "memctl.retrieve.candidates", "memctl.retrieve.find", "memctl.retrieve.ranking",
-    "memctl.retrieve.terms",
+    "memctl.retrieve.fts_terms",
     "memctl.store",
     "memctl.store.connect", "memctl.store.database", "memctl.store.filters",
     "memctl.store.search", "memctl.ops.recall", "memctl.reading",

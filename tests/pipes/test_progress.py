@@ -18,7 +18,7 @@ import sys, threading, time
 from memctl.cli import main
 from memctl.context import Context
 from memctl.lifecycle import consolidate, correct
-from memctl.store import backup, check, contents, quarantine, undo
+from memctl.store import backup, check, contents, purge, undo
 
 wait = threading.Event.wait
 threading.Event.wait = lambda self, seconds=None: wait(self, 0.1 if seconds == 1 else seconds)
@@ -34,7 +34,7 @@ def slow(module, name):
 for module, name in (
     (backup, "back_up"), (backup, "vacuum"), (check, "check_store"), (consolidate, "plan"), (contents, "reset_store"),
     (correct, "forget_items"), (correct, "edit_item"), (correct, "promote_items"), (correct, "set_validation"),
-    (quarantine, "purge"), (runs, "undo"), (backup, "salvage"),
+    (purge, "purge_items"), (undo, "undo"), (backup, "salvage"),
 ):
     slow(module, name)
 sys.exit(main(sys.argv[1:]))

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from memctl.query import normalize_query
 from memctl.retrieve.explain import describe, reasons
 from memctl.retrieve.find import search
-from memctl.retrieve.terms import terms_of
+from memctl.retrieve.fts_terms import terms_of
 from memctl.store.connect import MEMORY
 from memctl.store.database import Database
 from memctl.store.items import items

@@ -267,7 +267,7 @@ def test_a_search_leaves_no_transaction_open(db: Database, monkeypatch: pytest.M
 
 
 def test_a_search_sees_one_moment_of_the_store(db: Database, path: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    from memctl.retrieve.terms import known_terms
+    from memctl.retrieve.fts_terms import known_terms
 
     other = open_write(path)
 

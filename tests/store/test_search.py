@@ -8,7 +8,7 @@ import pytest
 
 from memctl.retrieve.explain import describe
 from memctl.retrieve.find import search
-from memctl.retrieve.terms import terms_of
+from memctl.retrieve.fts_terms import terms_of
 from memctl.store import schema
 from memctl.store.connect import open_read, open_write
 from memctl.store.database import Database
@@ -351,7 +351,7 @@ def test_the_expression_is_quoted_words_only() -> None:
 def test_common_words_find_nothing_while_rarer_ones_do_unless_all_is_wanted(
     db: Database, monkeypatch: pytest.MonkeyPatch, limit: int, more: int
 ) -> None:
-    for module in ("candidates", "terms"):
+    for module in ("candidates", "fts_terms"):
         monkeypatch.setattr(f"memctl.retrieve.{module}.COMMON", 8)
     for n in range(20):
         put(db, f"common {n}", id=f"MEM-{n}", scope="other")
@@ -368,7 +368,7 @@ def test_common_words_find_nothing_while_rarer_ones_do_unless_all_is_wanted(
 def test_of_common_words_only_the_items_with_all_of_them_come_first(
     db: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for module in ("candidates", "terms"):
+    for module in ("candidates", "fts_terms"):
         monkeypatch.setattr(f"memctl.retrieve.{module}.COMMON", 8)
     for n in range(20):
         put(db, f"alpha {n}", id=f"MEM-a{n}")

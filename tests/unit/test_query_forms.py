@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memctl.retrieve.terms import edit_distance
+from memctl.retrieve.fts_terms import edit_distance
 from memctl.text.query import analyse, other_forms, stem
 
 

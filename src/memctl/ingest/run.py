@@ -28,7 +28,7 @@ from memctl.ingest.prepare import FileTask, Options, Prepared, PreparedPassage, 
 from memctl.ingest.sources import STDIN, Target
 from memctl.item_policy import ItemPolicy
 from memctl.paths import too_large
-from memctl.store import quarantine
+from memctl.store import purge
 from memctl.store.database import Database
 from memctl.store.documents import corpus, passages
 from memctl.store.documents.corpus import DocumentRoot, GoneFile, IngestedFile, UnreadFile
@@ -323,7 +323,7 @@ class BatchWriter:
         self._found = items.passages_by_document(self.db, foreign) if foreign else {}
         self._ids = iter(ids.new_ids("MEM", sum(len(prepared.passages or ()) for prepared in batch)))
         made = (passage.content_hash for prepared in batch for passage in prepared.passages or ())
-        self._purged = quarantine.purged_hashes(self.db, made)
+        self._purged = purge.purged_hashes(self.db, made)
         files = [self._file(prepared, prepared.file) for prepared in batch if prepared.file]
         if len(self._rows) >= passages.WORTHWHILE:
             places = [self._places.pop(row[0]) for row in self._rows]

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from memctl import citing, errors, ids
 from memctl.annotations import TYPE_CHECKING, Literal, NamedTuple
 from memctl.item_policy import REDACTED, ItemPolicy, holding_rules, redact_across, tidy_statement
-from memctl.store import conflicts, quarantine, sessions
+from memctl.store import conflicts, purge, sessions
 from memctl.store.database import Database
 from memctl.store.documents.passages import get_positions
 from memctl.store.items import attributes, events
@@ -143,7 +143,7 @@ def store_statements(
         verdicts.append(judge.judge(item))
     with events.judged_write(db, policy.switches):
         if again:
-            quarantine.lift(db, hashes=[item.content_hash for item in items])
+            purge.lift(db, hashes=[item.content_hash for item in items])
         writer = _StatementWriter(db, judge, importance or {}, dict(zip((i.id for i in items), wholes, strict=False)))
         writer.by_model = by_model
         outcomes = writer.write(items, verdicts, reason)
@@ -262,7 +262,7 @@ class _StatementWriter:
 
     def _look_up(self, items: Sequence[MemoryItem]) -> None:
         hashes = {item.content_hash for item in items}
-        self.purged = quarantine.purged_hashes(self.db, hashes)
+        self.purged = purge.purged_hashes(self.db, hashes)
         found = store.ids_by_hash(self.db, hashes)
         wanted = [known.id for group in found.values() for known in group if not known.archived]
         raw = {i for i, why in store.withheld_reasons(self.db, wanted).items() if why == "raw"}

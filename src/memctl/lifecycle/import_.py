@@ -30,7 +30,7 @@ from memctl.lifecycle.jsonl import (
     read_record,
     set_aside,
 )
-from memctl.store import quarantine
+from memctl.store import purge, quarantine
 from memctl.store.database import Database
 from memctl.store.documents import corpus, passages
 from memctl.store.items import citations, events
@@ -307,9 +307,7 @@ class _ImportRun:
         self.by_id = {item.id: item for item in store.get_many(db, given)}
         keys = {make_key(line.item) for line in lines}
         scopes = {(key.content_hash, key.scope) for key in keys}
-        self.purged = quarantine.purged_hashes(db, {key.content_hash for key in keys}) | quarantine.purged_ids(
-            db, given
-        )
+        self.purged = purge.purged_hashes(db, {key.content_hash for key in keys}) | purge.purged_ids(db, given)
         known = store.ids_by_hash(db, {key.content_hash for key in keys})
         wanted = [k.id for content_hash, ks in known.items() for k in ks if (content_hash, k.scope) in scopes]
         why = store.withheld_reasons(db, wanted)

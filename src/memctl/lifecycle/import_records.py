@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from memctl.item_policy import ItemPolicy, holding_rules
 from memctl.lifecycle.jsonl import InvalidLine, ItemLine, RecordLine, read_item
-from memctl.store import conflicts, quarantine, records
+from memctl.store import conflicts, purge, quarantine, records
 from memctl.store.database import Database
 from memctl.store.items import items
 
@@ -188,7 +188,7 @@ class RecordImport:
 
     def _is_purged(self, db: Database, item_id: str) -> bool:
         """Whether an item is not here because somebody purged it."""
-        if item_id in self._fresh or not quarantine.purged_ids(db, [item_id]):
+        if item_id in self._fresh or not purge.purged_ids(db, [item_id]):
             return False
         return not items.get_many(db, [item_id])
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from memctl import errors, ids
 from memctl.item_policy import ItemChange, ItemPolicy
-from memctl.store import quarantine, undo
+from memctl.store import purge, quarantine, undo
 from memctl.store.database import Database
 from memctl.store.documents import corpus, passages
 from memctl.store.filters import Filters
@@ -60,7 +60,7 @@ def apply_changes(db: Database, changes: Sequence[ItemChange]) -> str:
     run = ids.new_id("SCAN")
     if db.journal is not None:
         db.journal.id = run
-    quarantine.overwrite_deleted(db)
+    purge.overwrite_deleted(db)
     with db.atomic():
         why = items.withheld_reasons(db, [change.id for change in changes])
         for change in changes:
@@ -89,9 +89,9 @@ def apply_changes(db: Database, changes: Sequence[ItemChange]) -> str:
 def hide_paths(db: Database, paths: Sequence[corpus.SecretPath]) -> None:
     """Take the paths that hold a secret out of the store, in one transaction; there is no way back."""
     if paths:
-        quarantine.overwrite_deleted(db)
+        purge.overwrite_deleted(db)
         corpus.hide_paths(db, paths)
-        quarantine.erase_traces(db)
+        purge.erase_traces(db)
 
 
 def undo_run(db: Database, run: str) -> tuple[list[str], list[str]] | None:
@@ -141,7 +141,7 @@ def forget_run(db: Database, policy: "MemoryPolicy", run: str) -> list[str] | No
     done = _run_events(db, run)
     if not done:
         return None
-    quarantine.overwrite_deleted(db)
+    purge.overwrite_deleted(db)
     judge, changed = ItemPolicy(policy), []
     with for_good(db, [item_id for item_id, _ in done], forgotten=len(done)):
         found = quarantine.standings(db, items.get_many(db, [item_id for item_id, _ in done]))
@@ -157,7 +157,7 @@ def forget_run(db: Database, policy: "MemoryPolicy", run: str) -> list[str] | No
             items.rewrite_revisions(db, cleaned)
             changed += [item_id] if cleaned else []
         events.log(db, "scan-forget", None, {"run": run, "items": len(changed)})
-    quarantine.erase_traces(db)
+    purge.erase_traces(db)
     return changed
 
 

@@ -171,7 +171,7 @@ class Retriever:
         """Say which words of the question no item has, and what was looked for instead; the same as data."""
         if not any(term.guessed for term in (*found.terms, *found.rest)):
             return {}
-        from memctl.retrieve.terms import guessed_words
+        from memctl.retrieve.fts_terms import guessed_words
 
         guessed = guessed_words(found)
         for word, instead in guessed.items():

@@ -10,7 +10,7 @@ from memctl.names import LinkRelation
 from memctl.remote import merge
 from memctl.remote.errors import RemovalsWait
 from memctl.remote.stock import FROM_REMOTE, RemoteRows, fields_of, free_id, written
-from memctl.store import conflicts, quarantine, remotes
+from memctl.store import conflicts, purge, remotes
 from memctl.store.database import Database
 from memctl.store.items import attributes, events, items
 from memctl.store.remotes import KnownKey, Remote
@@ -95,8 +95,8 @@ class Arrival:
         self._links = remotes.links_from(self.db, self._there)
         self._mattering = attributes.get_importance(self.db, self._there)
         texts = (text for row in rows.values() if row.fields for text in (row.fields["content"], *row.extras.values()))
-        self._buried = quarantine.purged_hashes(self.db, map(ids.content_hash, texts))  # hashed if there are any
-        self._purged_ids = quarantine.purged_ids(self.db, free)
+        self._buried = purge.purged_hashes(self.db, map(ids.content_hash, texts))  # hashed if there are any
+        self._purged_ids = purge.purged_ids(self.db, free)
         self._reasons = items.withheld_reasons(self.db, [i for i, item in self._there.items() if not item.injectable])
 
     def _purge(self, one: KnownKey) -> None:

@@ -24,7 +24,7 @@ from memctl.remote.carrier import LostRace, SegmentPlace
 from memctl.remote.errors import RemoteUnreachable
 from memctl.remote.sealing import RemoteSeal, SealProblem
 from memctl.remote.stock import Stock, TheirStates
-from memctl.store import quarantine, remotes
+from memctl.store import purge, remotes
 from memctl.store.database import Database
 from memctl.store.remotes import KnownKey, KnownLog, OutgoingSegment, Remote
 
@@ -433,7 +433,7 @@ class RemoteExchange:
         """Delete for good what others deleted whose word it is; a process that is killed here does it next time."""
         gone = remotes.purged_here(self.db, self.name)
         if gone:
-            quarantine.purge(self.db, [one.item_id for one in gone], "remote", bury=True)
+            purge.purge_items(self.db, [one.item_id for one in gone], "remote", bury=True)
             with self.db.atomic():
                 remotes.clear_intents(self.db, [one.item_id for one in gone])
                 remotes.clear_dirty(self.db, [one.item_id for one in gone])

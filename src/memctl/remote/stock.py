@@ -11,7 +11,7 @@ from memctl.annotations import Any
 from memctl.item_policy import ItemPolicy
 from memctl.remote import merge, segments
 from memctl.remote.known_again import birth_of_known, is_as_born
-from memctl.store import quarantine, remotes
+from memctl.store import purge, quarantine, remotes
 from memctl.store.database import BATCH, Database
 from memctl.store.items import attributes, items
 from memctl.store.remotes import KnownKey, Remote
@@ -309,7 +309,7 @@ class Stock:
         now = reduce(merge.join, theirs, merge.State())
         text, ids_there = _text_of(now), merge.ids_of(now)
         return text not in ("", content) and bool(
-            quarantine.purged_hashes(self.db, [ids.content_hash(text)]) or quarantine.purged_ids(self.db, ids_there)
+            purge.purged_hashes(self.db, [ids.content_hash(text)]) or purge.purged_ids(self.db, ids_there)
         )
 
     def _update(self, one: KnownKey, item: MemoryItem | None, intents: set[str]) -> None:

@@ -10,7 +10,7 @@ import math
 from collections.abc import Mapping
 
 from memctl.retrieve.candidates import SearchResult
-from memctl.retrieve.terms import LIGHT
+from memctl.retrieve.fts_terms import LIGHT
 from memctl.text import query as queries
 
 #: The best of the first hits counts: what covers most need not stand first.

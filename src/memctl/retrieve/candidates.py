@@ -6,7 +6,7 @@ Rare words find the items; common ones only count in those. So the cost follows 
 import math
 from collections.abc import Iterable, Sequence
 
-from memctl.retrieve.terms import COMMON, Term, known_terms
+from memctl.retrieve.fts_terms import COMMON, Term, known_terms
 from memctl.store.database import Database
 from memctl.store.filters import Filters
 from memctl.store.search import index

@@ -10,7 +10,7 @@ import sys
 from collections.abc import Mapping, Sequence
 
 from memctl.retrieve.candidates import K1, POOL, Scores, SearchResult, find_candidates
-from memctl.retrieve.terms import Term
+from memctl.retrieve.fts_terms import Term
 from memctl.store.database import Database
 from memctl.store.filters import Filters
 from memctl.store.search import index

@@ -115,7 +115,7 @@ def reset_store(db: Database, *, preserve_mounts: bool, dry_run: bool) -> dict[s
     from memctl.store import remotes
     from memctl.store.items import events  # what only counts needs none of these
     from memctl.store.journal import for_good
-    from memctl.store.quarantine import erase_traces, overwrite_deleted
+    from memctl.store.purge import erase_traces, overwrite_deleted
 
     if not dry_run:
         overwrite_deleted(db)

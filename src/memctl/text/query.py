@@ -1,7 +1,7 @@
 # ruff: noqa: SIM905 - lists of words
 """What a query asks for: its words without stop words, its identifiers with their parts, its phrases.
 
-Any text is a legal query. The result says nothing about a search engine: `memctl.store.search.index` turns it into one.
+Any text is a legal query. The result says nothing about a search engine: `memctl.retrieve.fts_terms` tells what to ask.
 """
 
 from collections.abc import Callable, Iterator, Sequence

@@ -489,7 +489,7 @@ def _release_held(ctx: Context, wanted: list[str], reason: str) -> PlainResult:
 
 
 def _purge_held(ctx: Context, wanted: list[str], expired: "Filters | None", *, yes: bool) -> PlainResult:
-    from memctl.store import quarantine
+    from memctl.store import purge, quarantine
 
     if not yes:
         ctx.narrow(READ)
@@ -499,7 +499,7 @@ def _purge_held(ctx: Context, wanted: list[str], expired: "Filters | None", *, y
         found = [item for item, _ in _find_held(ctx, wanted)]
     going = [item.id for item in found]
     if yes and going:
-        quarantine.purge(ctx.db, going, "expired" if expired else "purged by name", bury=not expired)
+        purge.purge_items(ctx.db, going, "expired" if expired else "purged by name", bury=not expired)
     ctx.note(f"[quarantine] {len(going)} item(s) {'purged' if yes else 'to purge; --yes does it'}")
     return _report_left("purge", going, dry_run=not yes)
 

@@ -52,7 +52,8 @@ def purge(
     tombstone away. A purge cannot be undone; `forget` can. Of an item that `undo` took away, known by its whole id, it
     deletes what is kept to bring it back. Conversations that quote it stay; `session delete` deletes those.
     """
-    from memctl.store import quarantine, undo
+    from memctl.store import undo
+    from memctl.store.purge import purge_items
 
     if list_ or again:
         return _list_purged(ctx) if list_ else _let_back(ctx, id or [])
@@ -67,17 +68,17 @@ def purge(
     ids = [*undone, *(item.id for item in found)]
     if doing and ids:
         with ctx.at_work("purge"):
-            quarantine.purge(ctx.db, ids, why, bury=True)
+            purge_items(ctx.db, ids, why, bury=True)
     elif ids:
         ctx.note("[purge] --yes does it; it cannot be undone")
     return report_changes(ctx, "purge", ids, done="purged for good", dry_run=not doing)
 
 
 def _list_purged(ctx: Context) -> PlainResult:
-    from memctl.store import quarantine
+    from memctl.store.purge import list_tombstones
 
     ctx.narrow(READ)
-    found = quarantine.list_tombstones(ctx.db)
+    found = list_tombstones(ctx.db)
     rows = [{"id": one.item_id, "source_id": one.source, "purged_at": one.purged_at} for one in found]
     lines = [f"{one.item_id}  {one.purged_at[:10]}  {one_line(one.source, _TITLE)}".rstrip() for one in found]
     if not rows:
@@ -86,15 +87,15 @@ def _list_purged(ctx: Context) -> PlainResult:
 
 
 def _let_back(ctx: Context, given: list[str]) -> PlainResult:
-    from memctl.store import quarantine
+    from memctl.store.purge import lift, list_tombstones
 
     if not given:
         raise errors.UsageError("say which: memctl purge --purged shows their ids", command="purge")
-    there = {one.item_id for one in quarantine.list_tombstones(ctx.db)}
+    there = {one.item_id for one in list_tombstones(ctx.db)}
     for one in given:
         if one not in there:
             raise errors.ItemNotFound(id=one_line(one, _TITLE))
-    lifted = quarantine.lift(ctx.db, item_ids=given)
+    lifted = lift(ctx.db, item_ids=given)
     return report_changes(ctx, "purge", lifted, done="free to come back")
 
 
