@@ -139,16 +139,16 @@ are found. Nobody is refused for the weight of his words. In other languages, of
 
 | language | found in `weighed` | alarms | found in `fresh.txt` | alarms | found in `fresh2.txt` | alarms |
 |---|--:|--:|--:|--:|--:|--:|
-| German | 278 of 509 | 17 of 396 | 28 of 40 | 1 of 30 | 15 of 40 | 1 of 40 |
-| French | 282 of 534 | 19 of 323 | 23 of 40 | 4 of 30 | 26 of 40 | 7 of 40 |
-| Spanish | 433 of 729 | 32 of 430 | 24 of 40 | 1 of 30 | 21 of 40 | 1 of 40 |
+| German | 278 of 509 | 16 of 396 | 27 of 40 | 1 of 30 | 15 of 40 | 1 of 40 |
+| French | 282 of 534 | 19 of 323 | 23 of 40 | 3 of 30 | 26 of 40 | 7 of 40 |
+| Spanish | 433 of 729 | 31 of 430 | 24 of 40 | 1 of 30 | 21 of 40 | 1 of 40 |
 | Italian | 251 of 506 | 24 of 321 | 28 of 40 | 0 of 30 | 21 of 40 | 3 of 40 |
-| Portuguese | 288 of 521 | 25 of 320 | 21 of 40 | 3 of 30 | 23 of 40 | 4 of 40 |
+| Portuguese | 288 of 521 | 26 of 320 | 21 of 40 | 2 of 30 | 23 of 40 | 4 of 40 |
 | Dutch | 232 of 486 | 22 of 300 | 21 of 40 | 0 of 30 | 19 of 40 | 2 of 40 |
 | Polish | 319 of 698 | 21 of 437 | 24 of 40 | 2 of 30 | 25 of 40 | 5 of 40 |
-| Russian | 298 of 712 | 25 of 443 | 23 of 40 | 2 of 30 | 24 of 40 | 1 of 40 |
-| Japanese | 231 of 397 | 22 of 291 | 18 of 40 | 3 of 30 | 16 of 40 | 0 of 40 |
-| Chinese | 267 of 457 | 31 of 388 | 29 of 40 | 0 of 30 | 23 of 40 | 5 of 40 |
+| Russian | 298 of 712 | 23 of 443 | 23 of 40 | 2 of 30 | 24 of 40 | 1 of 40 |
+| Japanese | 231 of 397 | 21 of 291 | 18 of 40 | 3 of 30 | 16 of 40 | 0 of 40 |
+| Chinese | 267 of 457 | 30 of 388 | 29 of 40 | 0 of 30 | 23 of 40 | 5 of 40 |
 | Korean | 60 of 136 | 5 of 184 | | | | |
 | Swedish | 16 of 122 | 2 of 139 | | | | |
 | Turkish | 15 of 142 | 0 of 141 | | | | |

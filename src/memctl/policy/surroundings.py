@@ -10,6 +10,7 @@ from itertools import accumulate
 from memctl.policy.rule import Hit, lazy_regex
 
 _INSTRUCTIONS = ("injection", "instructional")
+_SAID = 40  # characters after a hit in which it is said whose words are meant
 _NEAR = 400  # characters around a hit in which words tell whether an attack is described rather than made
 #: What a text says that shows an attack, a prompt format or an example instead of making one.
 _DESCRIBED = lazy_regex(
@@ -17,6 +18,13 @@ _DESCRIBED = lazy_regex(
     r"malicious|vulnerab|red[- ]?team|guardrail|example|e\.g\.|template|few-shot|prompt\s*:|stop\s*=|tokenizer)|"
     "```"
 )
+#: What the writer takes back of his own words: a user's note as often as an attack.
+_TAKEN_BACK = lazy_regex(
+    r"(?i)\b(?:what|whatever|everything|anything|all)\s+(?:that\s+)?i(?:['\u2019]ve|\s+have)?\s+"
+    r"(?:said|told|wrote|written|mentioned|asked)\b|"
+    r"\bmy\s+(?:last|previous|earlier|prior)\s+(?:messages?|e-?mails?|notes?|requests?|questions?|prompts?)\b"
+)
+_TAKEN_BACK_BY = frozenset(("order-to-forget", "override-instructions"))
 #: Nobody quotes hidden characters, nor tells a memory to keep an order while describing how that is done.
 _NEVER_QUOTED = frozenset(("hidden-characters", "store-as-system", "memory-mark"))
 #: What cannot be seen is no example.
@@ -71,7 +79,9 @@ def resolve_overlaps(text: str, hits: list[Hit]) -> list[Hit]:
 
 
 def soften_described(text: str, hits: list[Hit]) -> list[Hit]:
-    """The hits, held back instead of rejected where the text around them speaks about attacks and formats."""
+    """The hits, held back instead of rejected where the text around them speaks about attacks and formats, or where the
+    writer takes back what he said himself.
+    """
     described: list[int] | None = None  # where in the text, in order, words stand that describe attacks
     out = []
     for hit in hits:
@@ -79,7 +89,8 @@ def soften_described(text: str, hits: list[Hit]) -> list[Hit]:
             if described is None:
                 described = [match.start() for match in _DESCRIBED.finditer(text)]
             first = bisect_left(described, hit.start - _NEAR)
-            if first < len(described) and described[first] < hit.end + _NEAR:
+            is_described = first < len(described) and described[first] < hit.end + _NEAR
+            if is_described or (hit.rule.id in _TAKEN_BACK_BY and _TAKEN_BACK.search(text, hit.start, hit.end + _SAID)):
                 hit = hit._replace(action="quarantine")  # noqa: PLW2901
         out.append(hit)
     return out

@@ -1,3 +1,3 @@
 """Which rules judged: written by scripts/docs from the rows, so that asking costs nothing."""
 
-RULES_VERSION = "7-c4d1d52cd3a3"
+RULES_VERSION = "7-c5724173ae0e"
