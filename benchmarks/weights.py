@@ -59,8 +59,8 @@ WEIGHTS = (
     Weight("REPLY", "ranking", (0.25, 0.35, 0.45)),
     Weight("BESIDE", "ranking", (0.75, 0.82, 0.9)),
     Weight("TOPIC", "ranking", (0.15, 0.25, 0.35)),
-    Weight("PART", "terms", (0.5, 0.7, 0.9)),
-    Weight("BEGINNING", "terms", (0.3, 0.5, 0.7)),
+    Weight("PART", "fts_terms", (0.5, 0.7, 0.9)),
+    Weight("BEGINNING", "fts_terms", (0.3, 0.5, 0.7)),
 )
 
 

@@ -26,7 +26,7 @@ def write_all(store: str, number: int, writes: int) -> int:
         words = f"Writer {number} says in turn {turn} that {number * 1000 + turn} is its own figure."
         sys.stdin = Stdin(words)
         failed += main(["pull", "--db", store, "--title", f"writer {number} turn {turn}", "-q"]) != 0
-    sys.stdin = Stdin("All writers agree on this one statement.")
+    sys.stdin = Stdin("The depot of the writers is open on Mondays.")
     failed += main(["pull", "--db", store, "--title", "shared", "--tags", f"w{number}", "-q"]) != 0
     return failed
 
