@@ -39,7 +39,7 @@ there, and never put into a block for a model; a quarantined statement also expi
 [`policy.quarantine_expiry_hours`](config.md) says otherwise. A proposal of more than {length:,} characters is refused
 unless it is a pointer. Reasons name the rule and never quote what it found. Where the text around an injected
 instruction speaks of attacks, examples or templates, it is quarantined instead of refused: documents about the subject
-are documents.
+are documents. So is an order to forget what the writer said himself ("forget what I said about Redis").
 
 Of a passage of prose that is quarantined for what one of its paragraphs says, the others become passages of their own
 and are recalled, where they stand alone: they are clean, and they address nobody, since what an order is about may

@@ -2,6 +2,8 @@
 
 import json
 import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -134,13 +136,19 @@ def test_what_is_said_again_meanwhile_in_its_first_words_is_a_statement_beside_i
     assert anna.item(MONDAY)["id"] == said
 
 
+@contextmanager
+def an_hour_ahead(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    real = ids.now_seconds
+    with monkeypatch.context() as ahead:
+        ahead.setattr(ids, "now_seconds", lambda: real() + 3600)
+        yield
+
+
 def test_an_edit_meanwhile_is_newer_than_what_it_has_seen_whatever_clocks_say(monkeypatch: pytest.MonkeyPatch) -> None:
     anna, bert = homes("anna", "bert")
     said = anna.say(FRIDAY)
     exchange(anna, bert)
-    real = ids.now_seconds
-    with monkeypatch.context() as ahead:
-        ahead.setattr(ids, "now_seconds", lambda: real() + 3600)
+    with an_hour_ahead(monkeypatch):
         bert.ok("edit", said, "--content", MONDAY)
         bert.sync()
     anna.sync()
@@ -204,9 +212,7 @@ def test_a_change_of_a_field_is_newer_than_what_it_has_seen_whatever_clocks_say(
     anna, bert = homes("anna", "bert")
     said = anna.say(FRIDAY)
     exchange(anna, bert)
-    real = ids.now_seconds
-    with monkeypatch.context() as ahead:
-        ahead.setattr(ids, "now_seconds", lambda: real() + 3600)
+    with an_hour_ahead(monkeypatch):
         bert.ok("edit", said, "--tier", "ltm", "--type", "fact", "--importance", "0.9", "--tags", "red")
         bert.sync()
     anna.sync()

@@ -10,7 +10,6 @@ from itertools import accumulate
 from memctl.policy.rule import Hit, lazy_regex
 
 _INSTRUCTIONS = ("injection", "instructional")
-_SAID = 40  # characters after a hit in which it is said whose words are meant
 _NEAR = 400  # characters around a hit in which words tell whether an attack is described rather than made
 #: What a text says that shows an attack, a prompt format or an example instead of making one.
 _DESCRIBED = lazy_regex(
@@ -18,7 +17,8 @@ _DESCRIBED = lazy_regex(
     r"malicious|vulnerab|red[- ]?team|guardrail|example|e\.g\.|template|few-shot|prompt\s*:|stop\s*=|tokenizer)|"
     "```"
 )
-#: What the writer takes back of his own words: a user's note as often as an attack.
+#: What the writer takes back of his own words, in a hit itself: a user's note as often as an attack. What only stands
+#: beside it ("ignore all previous instructions and do what I said") softens nothing.
 _TAKEN_BACK = lazy_regex(
     r"(?i)\b(?:what|whatever|everything|anything|all)\s+(?:that\s+)?i(?:['\u2019]ve|\s+have)?\s+"
     r"(?:said|told|wrote|written|mentioned|asked)\b|"
@@ -90,7 +90,7 @@ def soften_described(text: str, hits: list[Hit]) -> list[Hit]:
                 described = [match.start() for match in _DESCRIBED.finditer(text)]
             first = bisect_left(described, hit.start - _NEAR)
             is_described = first < len(described) and described[first] < hit.end + _NEAR
-            if is_described or (hit.rule.id in _TAKEN_BACK_BY and _TAKEN_BACK.search(text, hit.start, hit.end + _SAID)):
+            if is_described or (hit.rule.id in _TAKEN_BACK_BY and _TAKEN_BACK.search(text, hit.start, hit.end)):
                 hit = hit._replace(action="quarantine")  # noqa: PLW2901
         out.append(hit)
     return out
